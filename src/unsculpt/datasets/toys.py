@@ -1,0 +1,176 @@
+"""Seeded toys whose conditional CDF on background is known in closed form.
+
+Every toy is a normal latent variable whose mean and width move with the protected attributes,
+seen through an increasing response. The exact answer of a decorrelator is then a normal CDF.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
+from scipy.stats import norm, truncexpon, truncnorm
+
+Floats = NDArray[np.float64]
+Moments = Callable[[Floats], tuple[Floats, Floats]]
+
+MASS_RANGE = (50.0, 300.0)
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Events with a known answer.
+
+    Attributes:
+        score: the discriminant, (n,).
+        protected: the protected attributes, (n,) or (n, 2).
+        label: 1 for signal, 0 for background.
+        cdf: the exact P(score <= s | protected) on background, a function of (s, protected).
+    """
+
+    score: Floats
+    protected: Floats
+    label: NDArray[np.int64]
+    cdf: Callable[[ArrayLike, ArrayLike], Floats]
+
+    @property
+    def background(self) -> NDArray[np.bool_]:
+        """Which events are background."""
+        return self.label == 0
+
+
+def smooth(background: int = 10_000, signal: int = 1_000, *, seed: int = 0) -> Toy:
+    """An unbounded score whose mean and width drift gently with one attribute on [0, 1].
+
+    >>> toy = smooth(1000, 100, seed=1)
+    >>> bool(abs(toy.cdf(toy.score, toy.protected)[toy.background].mean() - 0.5) < 0.05)
+    True
+    """
+    rng = np.random.default_rng(seed)
+
+    def moments(m: Floats) -> tuple[Floats, Floats]:
+        return np.sin(3 * m), 0.5 + 0.5 * m
+
+    m = np.concatenate([rng.uniform(size=background), rng.beta(8, 8, size=signal)])
+    return _normal_toy(rng, m, background, moments, separation=1.5)
+
+
+def tagger(background: int = 110_000, signal: int = 20_000, *, seed: int = 0) -> Toy:
+    """A score like a real W tagger's.
+
+    It saturates at 0 and 1 and responds most near 80 GeV, on a background mass that falls from 50
+    to 300 GeV; the signal mass peaks at 82 GeV.
+    """
+    rng = np.random.default_rng(seed)
+    m = _masses(rng, background, signal)
+    return _normal_toy(rng, m, background, _tagger_moments, 1.3, response=(_saturate, _unsaturate))
+
+
+def appendix_a(background: int = 10_000, signal: int = 10_000, *, seed: int = 0) -> Toy:
+    """The paper's appendix A: binary m, background N(0, 1) or N(-10, 1), signal 2 away from it.
+
+    The signal lies above the background for m = 0 and below it for m = 1, so a map that flips
+    m = 1 decorrelates as well as one that does not, and separates better.
+    """
+    rng = np.random.default_rng(seed)
+    label = _labels(background, signal)
+    m = rng.integers(0, 2, size=label.size).astype(float)
+    centre = np.where(label == 1, np.where(m == 0, 2.0, -12.0), -10.0 * m)
+    score = rng.normal(centre, np.where(label == 1, 0.3, 1.0))
+    return Toy(score, m, label, lambda s, m: norm.cdf(np.asarray(s) + 10 * np.asarray(m)))
+
+
+def two_attributes(background: int = 20_000, signal: int = 2_000, *, seed: int = 0) -> Toy:
+    """A score that depends on mass and transverse momentum together, through m / pT."""
+    rng = np.random.default_rng(seed)
+    m = _masses(rng, background, signal)
+    pt = rng.uniform(300, 600, size=m.size)
+
+    def moments(protected: Floats) -> tuple[Floats, Floats]:
+        rho = 2 * np.log(protected[..., 0] / protected[..., 1])
+        return 1.5 * np.exp(-0.5 * ((rho + 3.2) / 0.6) ** 2), 1 + 0.1 * rho
+
+    return _normal_toy(rng, np.column_stack([m, pt]), background, moments, 1.3, (_saturate, _unsaturate))
+
+
+def atoms(background: int = 20_000, signal: int = 2_000, *, leaves: int = 12, seed: int = 0) -> Toy:
+    """The tagger as a boosted tree with few leaves would give it: `leaves` distinct scores."""
+    rng = np.random.default_rng(seed)
+    m = _masses(rng, background, signal)
+    edges = np.linspace(-4, 4, leaves - 1)
+
+    # A leaf's score is its position in [0, 1]; the CDF there includes the whole leaf.
+    def leaf(z: Floats) -> Floats:
+        return np.searchsorted(edges, z) / (leaves - 1)
+
+    def upper_edge(score: Floats) -> Floats:
+        index = np.floor(np.asarray(score) * (leaves - 1) + 1e-9).astype(int)
+        return np.concatenate([[-np.inf], edges, [np.inf]])[np.clip(index + 1, 0, leaves)]
+
+    return _normal_toy(rng, m, background, _tagger_moments, 1.3, response=(leaf, upper_edge))
+
+
+def _tagger_moments(m: Floats) -> tuple[Floats, Floats]:
+    """Latent mean and width: a response peaking at 80 GeV on a slow fall with mass."""
+    peak = np.exp(-0.5 * ((m - 80) / 22) ** 2)
+    return 2.6 * peak - 1.6 - 0.008 * (m - 50), 1.1 + 0.5 * peak + 0.002 * (m - 50)
+
+
+def _masses(rng: np.random.Generator, background: int, signal: int) -> Floats:
+    low, high = MASS_RANGE
+    scale, peak, width = 60.0, 82.0, 9.0
+    falling = truncexpon.rvs(
+        (high - low) / scale, loc=low, scale=scale, size=background, random_state=rng
+    )
+    peaking = truncnorm.rvs(
+        (low - peak) / width,
+        (high - peak) / width,
+        loc=peak,
+        scale=width,
+        size=signal,
+        random_state=rng,
+    )
+    return np.concatenate([falling, peaking])
+
+
+def _labels(background: int, signal: int) -> NDArray[np.int64]:
+    return np.repeat([0, 1], [background, signal])
+
+
+def _saturate(z: Floats) -> Floats:
+    return np.asarray(expit(2 * z))
+
+
+def _unsaturate(score: Floats) -> Floats:
+    return np.asarray(logit(score) / 2)
+
+
+def _identity(z: Floats) -> Floats:
+    return np.asarray(z, dtype=float)
+
+
+def _normal_toy(
+    rng: np.random.Generator,
+    protected: Floats,
+    background: int,
+    moments: Moments,
+    separation: float,
+    response: tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]] = (
+        _identity,
+        _identity,
+    ),
+) -> Toy:
+    """Signal sits `separation` widths above background at every value of the attributes."""
+    forward, inverse = response
+    label = _labels(background, len(protected) - background)
+    mean, width = moments(protected)
+    score = forward(rng.normal(mean + separation * width * label, width))
+
+    def cdf(s: ArrayLike, protected: ArrayLike) -> Floats:
+        mean, width = moments(np.asarray(protected, dtype=float))
+        return np.asarray(norm.cdf((inverse(np.asarray(s, dtype=float)) - mean) / width))
+
+    return Toy(score, protected, label, cdf)

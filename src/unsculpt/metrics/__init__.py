@@ -1,0 +1,40 @@
+"""Separation, sculpting and their limits, with NumPy alone.
+
+Labels are 1 for signal and 0 for background, a higher score is more like signal, and an event
+passes a cut if its score is at least the cut. Weights may be negative.
+"""
+
+from unsculpt.metrics.binning import bin_edges
+from unsculpt.metrics.flatness import cramer_von_mises_in_bins, kolmogorov_smirnov_in_bins
+from unsculpt.metrics.in_bins import (
+    auc_in_bins,
+    efficiency_in_bins,
+    expected_auc,
+    rejection_in_bins,
+)
+from unsculpt.metrics.limits import Ideal, ideal_inverse_jsd
+from unsculpt.metrics.region import signal_window
+from unsculpt.metrics.sculpting import inverse_jsd, jensen_shannon, jsd
+from unsculpt.metrics.separation import auc, rejection, threshold
+from unsculpt.metrics.uncertainty import Interval, bootstrap
+
+__all__ = [
+    "Ideal",
+    "Interval",
+    "auc",
+    "auc_in_bins",
+    "bin_edges",
+    "bootstrap",
+    "cramer_von_mises_in_bins",
+    "efficiency_in_bins",
+    "expected_auc",
+    "ideal_inverse_jsd",
+    "inverse_jsd",
+    "jensen_shannon",
+    "jsd",
+    "kolmogorov_smirnov_in_bins",
+    "rejection",
+    "rejection_in_bins",
+    "signal_window",
+    "threshold",
+]

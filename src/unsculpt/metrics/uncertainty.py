@@ -1,0 +1,98 @@
+"""How sure a metric is."""
+
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unsculpt.metrics._inputs import check_fraction, count
+
+Result = TypeVar("Result")
+
+
+class Interval(NamedTuple, Generic[Result]):
+    """A metric and the ends of its confidence interval."""
+
+    value: Result
+    low: Result
+    high: Result
+
+
+def bootstrap(
+    metric: Callable[..., Result],
+    *arrays: ArrayLike,
+    repeats: int = 200,
+    confidence: float = 0.683,
+    seed: int = 0,
+    protected: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    **settings: Any,
+) -> Interval[Result]:
+    """Confidence interval of any metric, by resampling the events.
+
+    Events are drawn with replacement, each with its row of every array, and the interval holds
+    the central `confidence` of the values the metric takes. Entries that are NaN in a resample,
+    such as those of an empty bin, and resamples the metric refuses, such as those without a
+    signal event, are left out. Give metrics in bins their edges (`bin_edges`): with a number of
+    bins the edges would move from resample to resample.
+
+    Args:
+        metric: A function of the arrays that returns a number or an array.
+        *arrays: What the metric takes by position, one row per event.
+        repeats: Number of resamples.
+        confidence: Probability that the interval holds.
+        seed: Seed of the resampling.
+        protected: Protected attribute, for a metric that takes it by keyword (`rejection`).
+        sample_weight: Event weights, passed to the metric if given.
+        **settings: Passed to the metric as they are.
+
+    Returns:
+        The metric on the events themselves, and the ends of the interval.
+
+    Examples:
+        >>> import numpy as np
+        >>> from unsculpt.metrics import auc
+        >>> labels = np.arange(1000) % 2
+        >>> scores = np.random.default_rng(0).normal(labels)
+        >>> area = bootstrap(auc, scores, labels, repeats=50)
+        >>> area.low < area.value < area.high
+        True
+    """
+    repeats = count(repeats, "repeats")
+    check_fraction(confidence, "confidence")
+    by_name = {"protected": protected, "sample_weight": sample_weight}
+    named = {name: np.asarray(rows) for name, rows in by_name.items() if rows is not None}
+    rows = [np.asarray(array) for array in arrays]
+    lengths = {len(array) for array in (*rows, *named.values())}
+    if len(lengths) != 1:
+        raise ValueError(f"arrays have {sorted(lengths)} events; pass arrays of one equal length")
+    (n,) = lengths
+
+    value = metric(*rows, **named, **settings)
+    random = np.random.default_rng(seed)
+    draws = []
+    for _ in range(repeats):
+        drawn = random.integers(n, size=n)
+        resample = {name: array[drawn] for name, array in named.items()}
+        try:
+            draws.append(metric(*(array[drawn] for array in rows), **resample, **settings))
+        except ValueError:  # the events themselves passed, so it is the resample that lacks some
+            continue
+    if len(draws) < repeats / 2:
+        raise ValueError(
+            f"the metric could be computed in only {len(draws)} of {repeats} resamples of {n} "
+            "events; there are too few events of a class for an interval"
+        )
+    return Interval(value, *_central(np.array(draws), confidence))
+
+
+def _central(draws: Any, confidence: float) -> Any:
+    """Return the ends of the central interval along the first axis, NaN entries left out."""
+    flat = draws.reshape(len(draws), -1).astype(float)
+    known = ~np.isnan(flat).all(axis=0)
+    ends = np.full((2, flat.shape[1]), np.nan)
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    # No interpolation: a rejection may be infinite.
+    ends[:, known] = np.nanquantile(flat[:, known], tails, axis=0, method="nearest")
+    return ends.reshape(2, *draws.shape[1:]) if draws.ndim > 1 else ends[:, 0].tolist()
