@@ -1,0 +1,22 @@
+"""Takes a discriminant that sculpts a spectrum and returns one that does not."""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unsculpt.decorrelators import Decorrelator, FlowDecorrelator, load
+
+__version__ = version("unsculpt")
+__all__ = ["Decorrelator", "FlowDecorrelator", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    # JAX takes a second to import: who only asks for help should not wait for it.
+    if name in __all__:
+        return getattr(import_module("unsculpt.decorrelators"), name)
+    raise AttributeError(f"module 'unsculpt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

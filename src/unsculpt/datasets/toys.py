@@ -39,7 +39,7 @@ class Toy:
     @property
     def background(self) -> NDArray[np.bool_]:
         """Which events are background."""
-        return self.label == 0
+        return np.asarray(self.label == 0)
 
 
 def smooth(background: int = 10_000, signal: int = 1_000, *, seed: int = 0) -> Toy:
@@ -93,7 +93,9 @@ def two_attributes(background: int = 20_000, signal: int = 2_000, *, seed: int =
         rho = 2 * np.log(protected[..., 0] / protected[..., 1])
         return 1.5 * np.exp(-0.5 * ((rho + 3.2) / 0.6) ** 2), 1 + 0.1 * rho
 
-    return _normal_toy(rng, np.column_stack([m, pt]), background, moments, 1.3, (_saturate, _unsaturate))
+    return _normal_toy(
+        rng, np.column_stack([m, pt]), background, moments, 1.3, (_saturate, _unsaturate)
+    )
 
 
 def atoms(background: int = 20_000, signal: int = 2_000, *, leaves: int = 12, seed: int = 0) -> Toy:
@@ -104,19 +106,19 @@ def atoms(background: int = 20_000, signal: int = 2_000, *, leaves: int = 12, se
 
     # A leaf's score is its position in [0, 1]; the CDF there includes the whole leaf.
     def leaf(z: Floats) -> Floats:
-        return np.searchsorted(edges, z) / (leaves - 1)
+        return np.asarray(np.searchsorted(edges, z) / (leaves - 1))
 
     def upper_edge(score: Floats) -> Floats:
         index = np.floor(np.asarray(score) * (leaves - 1) + 1e-9).astype(int)
-        return np.concatenate([[-np.inf], edges, [np.inf]])[np.clip(index + 1, 0, leaves)]
+        return np.array([-np.inf, *edges, np.inf])[np.clip(index + 1, 0, leaves)]
 
     return _normal_toy(rng, m, background, _tagger_moments, 1.3, response=(leaf, upper_edge))
 
 
 def _tagger_moments(m: Floats) -> tuple[Floats, Floats]:
     """Latent mean and width: a response peaking at 80 GeV on a slow fall with mass."""
-    peak = np.exp(-0.5 * ((m - 80) / 22) ** 2)
-    return 2.6 * peak - 1.6 - 0.008 * (m - 50), 1.1 + 0.5 * peak + 0.002 * (m - 50)
+    peak = np.exp(-0.5 * ((m - 80) / 25) ** 2)
+    return 2.2 * peak - 1.6 - 0.008 * (m - 50), 1.1 + 0.4 * peak + 0.002 * (m - 50)
 
 
 def _masses(rng: np.random.Generator, background: int, signal: int) -> Floats:

@@ -1,0 +1,69 @@
+"""Model files: arrays and JSON in a safetensors file, so that loading one cannot run code."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+FORMAT = 1
+_KEY = "unsculpt"
+
+
+def write_model(
+    path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]], about: dict[str, Any]
+) -> None:
+    """Write a model file whole or not at all."""
+    path = Path(path)
+    about = {"format": FORMAT, "version": version("unsculpt")} | about
+    content = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        metadata={_KEY: json.dumps(about, sort_keys=True)},
+    )
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read the arrays and the JSON of a model file."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no model file {path}")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = json.loads((file.metadata() or {}).get(_KEY, "null"))
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise ValueError(
+            f"{path} is not a whole unsculpt model file ({error}); was it cut short in a copy?"
+        ) from None
+    if not isinstance(about, dict) or "kind" not in about:
+        raise ValueError(f"{path} is a safetensors file, but not one of unsculpt's models")
+    if about["format"] > FORMAT:
+        raise ValueError(
+            f"{path} was written by unsculpt {about['version']} in format {about['format']}; "
+            f"this is unsculpt {version('unsculpt')}, which reads up to format {FORMAT}: "
+            "upgrade with pip install -U unsculpt"
+        )
+    return arrays, about
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

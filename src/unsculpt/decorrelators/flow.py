@@ -1,0 +1,326 @@
+"""Decorrelation with a conditional normalizing flow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, PRNGKeyArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from unsculpt.decorrelators.base import Decorrelator
+from unsculpt.decorrelators.empirical import EmpiricalCDF
+from unsculpt.decorrelators.flow_column import FlowColumn
+from unsculpt.decorrelators.inputs import (
+    Floats,
+    count_events,
+    event_weights,
+    not_constant,
+    same_length,
+    score_columns,
+)
+from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
+from unsculpt.fitting import fit
+from unsculpt.flows import SplineFlow
+
+FEWEST_EVENTS = 20
+ROWS = 2**20
+
+
+class FlowDecorrelator(Decorrelator):
+    """Replaces a score by its conditional CDF, learned with a monotone flow.
+
+    Fit it on background. At every value of the protected attributes the new score is uniform on
+    [0, 1] on background and keeps the order of the old one, so what separates signal from
+    background there is untouched (Klein and Golling, arXiv:2211.02486).
+
+    The default recipe is ours: score and attributes enter through their inclusive empirical CDFs,
+    so any score scale works; a small network that is smooth in the attributes shifts the logit
+    and bends it with one rational-quadratic spline; eight such flows are averaged.
+    `FlowDecorrelator.paper()` is the paper's.
+
+    Args:
+        members: flows in the ensemble; their mean is the answer.
+        epochs: passes over the events; None for 20, and fewer for more than 200,000 events.
+        batch_size: events a step; None for a hundredth of the events, from 64 to 4096.
+        learning_rate: Adam's, annealed to zero by a cosine.
+        validation: fraction of the events each flow holds out, other ones for each; the epoch
+            that is best on them is kept. With none, all events are used and the last epoch is
+            kept: measured, that decorrelates better, and an ensemble hardly overfits.
+        outside: what becomes of protected values beyond the fitted range: the nearest fitted
+            value stands in ("clip", with a warning that counts them), an error ("raise"), or
+            NaN ("nan", with a warning). A category not seen in the fit has no nearest one and
+            raises under "clip" too.
+        categorical: protected columns to treat as categories, by name or position.
+        recipe: "smooth" is ours, "paper" the paper's architecture and coordinates.
+        seed: fixes everything random.
+
+    Attributes:
+        history_: `train_loss` and `validation_loss` (epochs, flows), and the `best_epoch` each
+            flow was taken from, counted from 0.
+
+    >>> import numpy as np
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 100, seed=1)
+    >>> b = toy.background
+    >>> flow = FlowDecorrelator(seed=0).fit(toy.score[b], toy.protected[b])
+    >>> flat = flow.transform(toy.score, toy.protected)
+    >>> bool(np.all((flat >= 0) & (flat <= 1)))
+    True
+    >>> cut = flow.threshold(0.01, protected=[0.2, 0.8])  # keeps 1% of background at each value
+    """
+
+    def __init__(
+        self,
+        *,
+        members: int = 8,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-2,
+        validation: float = 0.0,
+        outside: Outside = "clip",
+        categorical: Sequence[str | int] = (),
+        recipe: Literal["smooth", "paper"] = "smooth",
+        seed: int = 0,
+    ) -> None:
+        self.members = members
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.validation = validation
+        self.outside = outside
+        self.categorical = categorical
+        self.recipe = recipe
+        self.seed = seed
+
+    @classmethod
+    def paper(cls, *, seed: int = 0, **parameters: Any) -> Self:
+        """The recipe of the paper, exactly.
+
+        Three rational-quadratic-spline layers of 8 bins, knots from two residual blocks of 64,
+        uniform base on [0, 1]; Adam at 1e-3 annealed to zero by a cosine, batches of 256, 100
+        epochs, the last one kept. Score and attributes are scaled to their range only.
+        """
+        recipe: dict[str, Any] = {
+            "members": 1,
+            "epochs": 100,
+            "batch_size": 256,
+            "learning_rate": 1e-3,
+            "recipe": "paper",
+        }
+        return cls(seed=seed, **recipe | parameters)
+
+    def fit(
+        self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn the score's distribution given the attributes from background events.
+
+        Args:
+            scores: (n,), or (n, k) for k scores of the same events, each decorrelated by itself
+                and all of them trained in one program.
+            protected: (n,) or (n, a) numbers, or a table with named columns.
+            sample_weight: (n,), negative weights included.
+        """
+        self._check_parameters()
+        columns = score_columns(scores, "scores")
+        events, n_scores = columns.shape
+        same_length(events, protected=count_events(protected))
+        weight = event_weights(sample_weight, events)
+        if events < FEWEST_EVENTS:
+            raise ValueError(f"scores has {events} events; a fit needs at least {FEWEST_EVENTS}")
+        for i, column in enumerate(columns.T):
+            not_constant(column, "scores" if n_scores == 1 else f"scores[:, {i}]")
+
+        paper = self.recipe == "paper"
+        attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=paper)
+        features, _ = attributes.features(protected, "raise")
+        coordinates = [EmpiricalCDF.of(c, weight, 2 if paper else 1024) for c in columns.T]
+        rng = np.random.default_rng(self.seed)
+        levels = [f.spread(c, rng) for f, c in zip(coordinates, columns.T, strict=True)]
+
+        fitted = fit(
+            _new_flows(self.recipe, features.shape[1], n_scores * self.members, self.seed),
+            _negative_log_likelihood,
+            (np.column_stack(levels).astype("f4"), features.astype("f4")),
+            epochs=self.epochs or math.ceil(20 * min(1, (200_000 / events) ** 0.5)),
+            batch_size=self.batch_size or int(np.clip(events // 100, 64, 4096)),
+            learning_rate=self.learning_rate,
+            seed=self.seed,
+            weight=weight,
+            settings=np.repeat(np.arange(n_scores), self.members),
+            validation=self.validation,
+            keep="best" if self.validation else "last",
+            title="Fitting the flow",
+        )
+        # All at once and last, so that an interrupted fit leaves the previous one as it was.
+        self.attributes_ = attributes
+        self.columns_ = [
+            FlowColumn(
+                coordinate,
+                coordinate(EmpiricalCDF.of(column, weight).quantiles),
+                _members_of(fitted.model, i, self.members),
+                attributes.one_axis,
+            )
+            for i, (coordinate, column) in enumerate(zip(coordinates, columns.T, strict=True))
+        ]
+        self.history_ = {
+            "train_loss": fitted.train_loss,
+            "validation_loss": fitted.validation_loss,
+            "best_epoch": fitted.best_epoch,
+        }
+        self.one_column_ = np.ndim(scores) == 1
+        return self
+
+    def transform(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return the conditional CDF of each score, on [0, 1].
+
+        With one continuous attribute the flow is tabulated once and interpolated, which agrees
+        with the flow itself to about 1e-4 and costs a few reads of memory an event.
+        """
+        return self._apply(FlowColumn.cdf, scores, protected)
+
+    def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
+        """Return the scores whose `transform` is `levels`."""
+        low, high = np.min(levels), np.max(levels)
+        if low < 0 or high > 1:
+            raise ValueError(
+                f"levels runs from {low:g} to {high:g}; expected decorrelated scores on [0, 1]"
+            )
+        return self._apply(FlowColumn.inverse, levels, protected, "levels")
+
+    def threshold(self, efficiency: float, protected: Any) -> Floats:
+        """Return the score cut that keeps a fraction of the background at each protected value."""
+        if not 0 < efficiency < 1:
+            raise ValueError(f"efficiency is {efficiency}; expected a number between 0 and 1")
+        return self.inverse_transform(np.full(self._shape(protected), 1 - efficiency), protected)
+
+    def log_prob(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return the log density of each score given the attributes.
+
+        In units of the score; at an atom, where many events share a score, the log of its
+        probability.
+        """
+        return self._apply(FlowColumn.log_density, scores, protected)
+
+    def sample(self, protected: Any, *, seed: int = 0) -> Floats:
+        """Draw a background score at each value of the attributes."""
+        levels = np.random.default_rng(seed).uniform(size=self._shape(protected))
+        return self.inverse_transform(levels, protected)
+
+    def uncertainty(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return the standard deviation of the ensemble's members on `transform`.
+
+        It covers the randomness of training and of which events were held out, not the whole
+        statistical error of the sample.
+        """
+        if self.members < 2:
+            raise ValueError("members is 1; an uncertainty needs an ensemble of at least 2")
+        return self._apply(FlowColumn.spread, scores, protected)
+
+    def _apply(
+        self,
+        method: Callable[[FlowColumn, Floats, Floats], Floats],
+        values: ArrayLike,
+        protected: Any,
+        name: str = "scores",
+    ) -> Floats:
+        """Check the input, apply a method to each column and mark what is outside."""
+        check_is_fitted(self)
+        columns = score_columns(values, name)
+        events, n_scores = columns.shape
+        if n_scores != len(self.columns_):
+            raise ValueError(f"{name} has {n_scores} columns; the fit had {len(self.columns_)}")
+        same_length(events, protected=count_events(protected))
+        features, marked = self.attributes_.features(protected, self.outside)
+        out = np.empty_like(columns)
+        for i, column in enumerate(self.columns_):
+            for start in range(0, events, ROWS):
+                rows = slice(start, start + ROWS)
+                out[rows, i] = method(column, columns[rows, i], features[rows])
+        out[marked] = np.nan
+        return out[:, 0] if np.ndim(values) == 1 else out
+
+    def _shape(self, protected: Any) -> tuple[int, ...]:
+        """The shape of scores that go with these attributes."""
+        check_is_fitted(self)
+        events = count_events(protected)
+        return (events,) if self.one_column_ else (events, len(self.columns_))
+
+    def _check_parameters(self) -> None:
+        if self.recipe not in ("smooth", "paper"):
+            raise ValueError(f"recipe is {self.recipe!r}; expected 'smooth' or 'paper'")
+        if self.outside not in ("clip", "raise", "nan"):
+            raise ValueError(f"outside is {self.outside!r}; expected 'clip', 'raise' or 'nan'")
+        for name in ("members", "epochs", "batch_size"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | np.integer) and value > 0):
+                raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+        if not self.learning_rate > 0:
+            raise ValueError(f"learning_rate is {self.learning_rate!r}; expected a positive number")
+        if not 0 <= self.validation <= 0.9:
+            raise ValueError(f"validation is {self.validation!r}; expected a fraction up to 0.9")
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays, protected = self.attributes_.state()
+        for i, column in enumerate(self.columns_):
+            arrays[f"score.{i}.quantiles"] = column.coordinate.quantiles
+            arrays[f"score.{i}.levels"] = column.coordinate.levels
+            arrays[f"score.{i}.nodes"] = column.nodes
+            for j, leaf in enumerate(jax.tree.leaves(column.flows)):
+                arrays[f"score.{i}.flow.{j}"] = np.asarray(leaf)
+        arrays |= {f"history.{name}": losses for name, losses in self.history_.items()}
+        scores = [{"range": column.coordinate.range} for column in self.columns_]
+        return arrays, {"protected": protected, "scores": scores, "one_column": self.one_column_}
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+        self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
+        shapes = eqx.filter_eval_shape(
+            _new_flows, self.recipe, self.attributes_.width, self.members, self.seed
+        )
+        leaves, structure = jax.tree.flatten(shapes)
+        self.columns_ = []
+        for i in range(len(about["scores"])):
+            flow = [arrays[f"score.{i}.flow.{j}"] for j in range(len(leaves))]
+            self.columns_.append(
+                FlowColumn(
+                    EmpiricalCDF(arrays[f"score.{i}.quantiles"], arrays[f"score.{i}.levels"]),
+                    arrays[f"score.{i}.nodes"],
+                    jax.tree.unflatten(structure, flow),
+                    self.attributes_.one_axis,
+                )
+            )
+        names = ("train_loss", "validation_loss", "best_epoch")
+        self.history_ = {name: arrays[f"history.{name}"] for name in names}
+        self.one_column_ = about["one_column"]
+
+
+@eqx.filter_jit
+def _new_flows(recipe: str, features: int, members: int, seed: int) -> SplineFlow:
+    """Return untrained flows, stacked on the leading axis of every array."""
+    new = SplineFlow.paper if recipe == "paper" else SplineFlow.smooth
+
+    def member(key: PRNGKeyArray) -> SplineFlow:
+        return new(features, key=key)
+
+    flows: SplineFlow = eqx.filter_vmap(member)(jax.random.split(jax.random.key(seed), members))
+    return flows
+
+
+def _members_of(flows: SplineFlow, score: int, members: int) -> SplineFlow:
+    """Return the ensemble of one score out of those of all scores, as NumPy arrays."""
+    rows = slice(score * members, (score + 1) * members)
+    ensemble: SplineFlow = jax.tree.map(lambda leaf: np.asarray(leaf[rows]), flows)
+    return ensemble
+
+
+def _negative_log_likelihood(
+    flow: SplineFlow, batch: tuple[Array, Array], weight: Array, score: Array
+) -> Array:
+    scores, features = batch
+    _, log_density = jax.vmap(flow)(scores[:, score], features)
+    return -(weight * log_density).mean()

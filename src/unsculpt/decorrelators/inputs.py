@@ -1,0 +1,94 @@
+"""What a decorrelator accepts, and what it says when it gets something else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def score_columns(scores: ArrayLike, name: str) -> Floats:
+    """Return the scores as finite columns, (n, k)."""
+    array = np.asarray(scores)
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
+        raise ValueError(f"{name} has shape {array.shape}; expected (n,), or (n, k) for k scores")
+    columns = finite(array, name)
+    return columns.reshape(len(array), -1)
+
+
+def protected_columns(protected: Any) -> tuple[list[str], list[NDArray[Any]]]:
+    """Return the names and columns of the protected attributes.
+
+    Takes a column, a table (n, k), or anything with named columns such as a DataFrame.
+    """
+    if hasattr(protected, "columns"):
+        names = [str(name) for name in protected.columns]
+        return names, [np.asarray(protected[name]) for name in protected.columns]
+    array = np.asarray(protected)
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
+        raise ValueError(f"protected has shape {array.shape}; expected (n,) or (n, k)")
+    if array.ndim == 1:
+        return [str(getattr(protected, "name", None) or "protected")], [array]
+    return [f"protected[:, {i}]" for i in range(array.shape[1])], list(array.T)
+
+
+def count_events(protected: Any) -> int:
+    """Return the number of events."""
+    return len(protected_columns(protected)[1][0])
+
+
+def finite(column: NDArray[Any], name: str) -> Floats:
+    """Return one column as finite float64 numbers."""
+    try:
+        values = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} holds {column.dtype} values such as {column.flat[0]!r}; expected numbers"
+        ) from None
+    if values.size == 0:
+        raise ValueError(f"{name} is empty; expected at least one event")
+    bad = np.count_nonzero(~np.isfinite(values))
+    if bad:
+        raise ValueError(
+            f"{name} is NaN or infinite in {bad:,} of {values.size:,} events; "
+            "remove or repair those first"
+        )
+    return values
+
+
+def same_length(expected: int, **arrays: int) -> None:
+    """Refuse arrays whose lengths differ from the scores'."""
+    for name, length in arrays.items():
+        if length != expected:
+            raise ValueError(
+                f"{name} has {length:,} events but scores has {expected:,}; "
+                "pass one entry per event"
+            )
+
+
+def event_weights(sample_weight: ArrayLike | None, events: int) -> Floats:
+    """Return the weights, one each if none are given; their sum is positive."""
+    if sample_weight is None:
+        return np.ones(events)
+    weight = finite(np.asarray(sample_weight), "sample_weight")
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight has shape {weight.shape}; expected (n,)")
+    same_length(events, sample_weight=len(weight))
+    if weight.sum() <= 0:
+        raise ValueError(
+            f"sample_weight sums to {weight.sum():g} over {events:,} events; "
+            "expected a positive total"
+        )
+    return weight
+
+
+def not_constant(values: Floats, name: str) -> None:
+    """Refuse a column that has one value only."""
+    if values.min() == values.max():
+        raise ValueError(
+            f"{name} is {values.flat[0]:g} in all {values.size:,} events; "
+            "there is nothing to decorrelate in a constant"
+        )

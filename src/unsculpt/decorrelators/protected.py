@@ -1,0 +1,212 @@
+"""Protected attributes as the inputs of a network, and what to do beyond the fitted range."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsculpt.decorrelators.empirical import EmpiricalCDF
+from unsculpt.decorrelators.inputs import Floats, finite, not_constant, protected_columns
+
+Outside = Literal["clip", "raise", "nan"]
+
+
+@dataclass(frozen=True)
+class Continuous:
+    """An attribute on a scale: a coordinate on [-1, 1] halfway between its CDF and its range.
+
+    Where the sample is dense the CDF spends the resolution; in a long tail the range keeps what
+    depends on the attribute itself from becoming steep.
+    """
+
+    name: str
+    cdf: EmpiricalCDF
+    linear: bool
+    width = 1
+
+    def known(self, column: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which values lie in the fitted range."""
+        low, high = self.cdf.range
+        return (column >= low) & (column <= high)
+
+    def features(self, column: Floats) -> Floats:
+        """Return the coordinate, as one input of the network; beyond the range, at its edge."""
+        low, high = self.cdf.range
+        column = np.clip(column, low, high)
+        across = 2 * (column - low) / (high - low) - 1
+        if self.linear:
+            return across[:, None]
+        return ((across + 2 * self.cdf(column) - 1) / 2)[:, None]
+
+    def describe(self) -> str:
+        """Return the fitted range in words."""
+        return "[{:g}, {:g}]".format(*self.cdf.range)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """An attribute with a few values: one input for each."""
+
+    name: str
+    values: list[Any]
+
+    @property
+    def width(self) -> int:
+        """How many inputs of the network it makes."""
+        return len(self.values)
+
+    def known(self, column: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which values were seen in the fit."""
+        return np.isin(column, self.values)
+
+    def features(self, column: NDArray[Any]) -> Floats:
+        """Return zeros and a one."""
+        return np.asarray(column[:, None] == np.asarray(self.values), dtype=float)
+
+    def describe(self) -> str:
+        """Return the fitted values in words."""
+        return str(self.values)
+
+
+@dataclass(frozen=True)
+class ProtectedAttributes:
+    """All protected attributes of a fitted decorrelator, in order."""
+
+    attributes: list[Continuous | Categorical]
+
+    @classmethod
+    def of(
+        cls, protected: Any, weight: Floats, categorical: Sequence[str | int], *, linear: bool
+    ) -> ProtectedAttributes:
+        """Learn ranges and values from the events of a fit."""
+        names, columns = protected_columns(protected)
+        chosen = {_position(which, names) for which in categorical}
+        attributes: list[Continuous | Categorical] = []
+        for i, (name, column) in enumerate(zip(names, columns, strict=True)):
+            if i in chosen:
+                attributes.append(Categorical(name, np.unique(column).tolist()))
+            else:
+                values = _numbers(column, name, i)
+                not_constant(values, name)
+                knots = 2 if linear else 1024
+                attributes.append(Continuous(name, EmpiricalCDF.of(values, weight, knots), linear))
+        return cls(attributes)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names."""
+        return [attribute.name for attribute in self.attributes]
+
+    @property
+    def width(self) -> int:
+        """How many inputs of the network they make."""
+        return sum(a.width for a in self.attributes)
+
+    @property
+    def one_axis(self) -> bool:
+        """Whether there is one attribute and it is continuous."""
+        return len(self.attributes) == 1 and isinstance(self.attributes[0], Continuous)
+
+    def features(self, protected: Any, outside: Outside) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the inputs of the network (n, f) and which events are to become NaN."""
+        _, columns = protected_columns(protected)
+        if len(columns) != len(self.attributes):
+            raise ValueError(
+                f"protected has {len(columns)} columns; expected {len(self.attributes)}: "
+                f"{', '.join(self.names)}"
+            )
+        if hasattr(protected, "columns"):
+            columns = [np.asarray(_named(protected, name)) for name in self.names]
+        blocks = []
+        beyond = np.zeros(len(columns[0]), dtype=bool)
+        for i, (attribute, column) in enumerate(zip(self.attributes, columns, strict=True)):
+            if isinstance(attribute, Continuous):
+                column = _numbers(column, attribute.name, i)
+            known = attribute.known(column)
+            if not known.all():
+                _report(attribute, int((~known).sum()), len(known), outside)
+            beyond |= ~known
+            blocks.append(attribute.features(column))
+        return np.hstack(blocks), beyond & (outside == "nan")
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], list[dict[str, Any]]]:
+        """Return what was learned, as arrays and as JSON."""
+        arrays: dict[str, NDArray[Any]] = {}
+        about: list[dict[str, Any]] = []
+        for i, a in enumerate(self.attributes):
+            if isinstance(a, Categorical):
+                about.append({"name": a.name, "categories": a.values})
+            else:
+                about.append({"name": a.name, "range": a.cdf.range, "linear": a.linear})
+                arrays[f"protected.{i}.quantiles"] = a.cdf.quantiles
+                arrays[f"protected.{i}.levels"] = a.cdf.levels
+        return arrays, about
+
+    @classmethod
+    def restore(
+        cls, arrays: dict[str, NDArray[Any]], about: list[dict[str, Any]]
+    ) -> ProtectedAttributes:
+        """Take back what `state` gave."""
+        attributes: list[Continuous | Categorical] = []
+        for i, a in enumerate(about):
+            if "categories" in a:
+                attributes.append(Categorical(a["name"], a["categories"]))
+            else:
+                quantiles, levels = (arrays[f"protected.{i}.{x}"] for x in ("quantiles", "levels"))
+                cdf = EmpiricalCDF(quantiles, levels)
+                attributes.append(Continuous(a["name"], cdf, a["linear"]))
+        return cls(attributes)
+
+
+def _report(attribute: Continuous | Categorical, count: int, total: int, outside: Outside) -> None:
+    message = (
+        f"{attribute.name} is outside the fitted {attribute.describe()} "
+        f"in {count:,} of {total:,} events"
+    )
+    if outside == "clip" and isinstance(attribute, Continuous):
+        warnings.warn(f"{message}: the nearest fitted value stands in", stacklevel=5)
+    elif outside == "nan":
+        warnings.warn(f"{message}: they become NaN", stacklevel=5)
+    else:
+        raise ValueError(
+            f"{message}; fit on events that have them, or set outside='nan' to mark them"
+        )
+
+
+def _numbers(column: NDArray[Any], name: str, index: int) -> Floats:
+    if column.dtype.kind in "USO" and not _is_numeric(column):
+        raise ValueError(
+            f"{name} holds text such as {str(column.flat[0])!r}; expected numbers. "
+            f"To protect a category, name it: categorical=[{index}]"
+        )
+    return finite(column, name)
+
+
+def _is_numeric(column: NDArray[Any]) -> bool:
+    try:
+        column.astype(float)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _position(which: str | int, names: list[str]) -> int:
+    if isinstance(which, str) and which in names:
+        return names.index(which)
+    if isinstance(which, int) and 0 <= which < len(names):
+        return which
+    raise ValueError(f"categorical names {which!r}, but the protected columns are {names}")
+
+
+def _named(table: Any, name: str) -> Any:
+    try:
+        return table[name]
+    except (KeyError, ValueError):
+        raise ValueError(
+            f"protected has no column {name!r}; it has {[str(c) for c in table.columns]}"
+        ) from None

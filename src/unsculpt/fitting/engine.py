@@ -1,0 +1,195 @@
+"""Stochastic gradient descent for many small models at once.
+
+The models are tiny and the loops are long, so the time goes into the loop: the data sit on the
+device, an epoch is one compiled scan, and the members of an ensemble (seeds, score columns,
+values of a hyper-parameter) are one vmapped axis of one program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int, PyTree
+from numpy.typing import NDArray
+
+from unsculpt.fitting.progress import EpochProgress
+
+Model = TypeVar("Model", bound=eqx.Module)
+Loss = Callable[[Any, Any, Array, Any], Array]
+
+_ADAM = optax.scale_by_adam()
+
+
+@dataclass(frozen=True)
+class Fit(Generic[Model]):
+    """A trained ensemble and how it got there.
+
+    Attributes:
+        model: the members, stacked on the leading axis of every array.
+        train_loss: (epochs, members), the mean over the epoch.
+        validation_loss: (epochs, members) on each member's held-out events; NaN without any.
+        best_epoch: (members,), the epoch whose parameters `model` holds, counted from 0.
+    """
+
+    model: Model
+    train_loss: NDArray[np.float64]
+    validation_loss: NDArray[np.float64]
+    best_epoch: NDArray[np.int64]
+
+
+def fit(
+    model: Model,
+    loss: Loss,
+    data: PyTree,
+    *,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    seed: int,
+    weight: NDArray[np.floating] | None = None,
+    settings: PyTree = None,
+    validation: float = 0.0,
+    keep: Literal["best", "last"] = "last",
+    title: str = "Fitting",
+) -> Fit[Model]:
+    """Train the members of `model` with Adam, the rate annealed to zero by a cosine.
+
+    Ctrl-C raises `KeyboardInterrupt` and leaves nothing behind: all state is local to the call.
+    A second fit with the same shapes, model structure and `loss` function compiles nothing.
+
+    Args:
+        model: members stacked on the leading axis of every floating-point array.
+        loss: `loss(member, batch, weight, setting)`, the scalar to minimise. Pass the same
+            function object every time; a fresh closure would be compiled anew.
+        data: arrays with events on the leading axis; they go to the device once.
+        epochs: passes over each member's training events.
+        batch_size: events a step; a last incomplete batch is left out of that epoch, and since
+            the order is drawn anew each epoch every event gets its turn.
+        learning_rate: Adam's rate at the start.
+        seed: fixes the splits and the order of events.
+        weight: event weights, negative ones included; scaled here to mean one.
+        settings: per-member values handed to `loss`, members on the leading axis.
+        validation: fraction of events each member holds out, a different set for each, so that
+            the ensemble as a whole sees them all.
+        keep: parameters of the epoch with the lowest validation loss, or of the last one.
+        title: shown beside the progress bar.
+    """
+    parameters, static = eqx.partition(model, eqx.is_inexact_array)
+    members = jax.tree.leaves(parameters)[0].shape[0]
+    events = jax.tree.leaves(data)[0].shape[0]
+    weight = np.ones(events) if weight is None else weight / np.mean(weight)
+    data = jax.tree.map(jnp.asarray, (data, weight.astype(np.float32)))
+    settings = jax.tree.map(jnp.asarray, settings)
+
+    rng = np.random.default_rng(seed)
+    held_out = round(validation * events)
+    rows = rng.permuted(np.tile(np.arange(events, dtype=np.int32), (members, 1)), axis=1)
+    validation_rows, rows = rows[:, :held_out], rows[:, held_out:]
+    batch_size = min(batch_size, rows.shape[1])
+    steps = rows.shape[1] // batch_size
+
+    state = jax.vmap(_ADAM.init)(parameters)
+    best, lowest = parameters, jnp.full(members, jnp.inf)
+    best_epoch = np.zeros(members, dtype=np.int64)
+    history = np.full((2, epochs, members), np.nan)
+    validation_batches = _batches(validation_rows, batch_size) if held_out else None
+    batches = _batches(rows, batch_size)
+    with EpochProgress(title, epochs) as progress:
+        for epoch in range(epochs):
+            phase = (np.arange(epoch * steps, (epoch + 1) * steps) / (epochs * steps)).astype("f4")
+            rates = jnp.asarray(learning_rate * (1 + np.cos(np.pi * phase)) / 2)
+            parameters, state, train = _epoch(
+                loss, static, parameters, state, data, settings, batches, rates
+            )
+            # The device is at work: shuffle for the next epoch before waiting for this one.
+            batches = _batches(rng.permuted(rows, axis=1), batch_size)
+            history[0, epoch] = train
+            value = train
+            if validation_batches is not None:
+                value = _evaluate(loss, static, parameters, data, settings, validation_batches)
+                history[1, epoch] = value
+            if keep == "best":
+                better = value < lowest
+                lowest = jnp.where(better, value, lowest)
+                best = jax.tree.map(_choose(better), parameters, best)
+                best_epoch = np.where(better, epoch, best_epoch)
+            progress.advance(float(np.mean(value)))
+    if keep == "last":
+        best, best_epoch = parameters, np.full(members, epochs - 1)
+    return Fit(eqx.combine(best, static), history[0], history[1], best_epoch)
+
+
+def _batches(rows: Int[np.ndarray, "members n"], size: int) -> Int[Array, "steps members size"]:
+    """Cut each member's rows into whole batches (one short batch if there are fewer rows)."""
+    size = min(size, rows.shape[1])
+    steps = rows.shape[1] // size
+    return jnp.asarray(rows[:, : steps * size].reshape(-1, steps, size).swapaxes(0, 1))
+
+
+def _choose(better: Array) -> Callable[[Array, Array], Array]:
+    def choose(new: Array, old: Array) -> Array:
+        return jnp.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+    return choose
+
+
+@eqx.filter_jit
+def _epoch(
+    loss: Loss,
+    static: PyTree,
+    parameters: PyTree,
+    state: PyTree,
+    data: PyTree,
+    settings: PyTree,
+    batches: Int[Array, "steps members size"],
+    rates: Float[Array, " steps"],
+) -> tuple[PyTree, PyTree, Float[Array, " members"]]:
+    def member_step(
+        parameters: PyTree, state: PyTree, setting: Any, rows: Array, rate: Array
+    ) -> Any:
+        def objective(parameters: PyTree) -> Array:
+            return _batch_loss(loss, static, parameters, data, setting, rows)
+
+        value, gradient = jax.value_and_grad(objective)(parameters)
+        update, state = _ADAM.update(gradient, state)
+        parameters = jax.tree.map(lambda p, u: p - rate * u, parameters, update)
+        return parameters, state, value
+
+    def step(carry: tuple[PyTree, PyTree], batch: tuple[Array, Array]) -> Any:
+        *carry_, value = jax.vmap(member_step, in_axes=(0, 0, 0, 0, None))(*carry, settings, *batch)
+        return tuple(carry_), value
+
+    (parameters, state), values = jax.lax.scan(step, (parameters, state), (batches, rates))
+    return parameters, state, values.mean(axis=0)
+
+
+@eqx.filter_jit
+def _evaluate(
+    loss: Loss,
+    static: PyTree,
+    parameters: PyTree,
+    data: PyTree,
+    settings: PyTree,
+    batches: Int[Array, "steps members size"],
+) -> Float[Array, " members"]:
+    def step(_: None, rows: Array) -> tuple[None, Array]:
+        def member(parameters: PyTree, setting: Any, rows: Array) -> Array:
+            return _batch_loss(loss, static, parameters, data, setting, rows)
+
+        return None, jax.vmap(member)(parameters, settings, rows)
+
+    return jax.lax.scan(step, None, batches)[1].mean(axis=0)
+
+
+def _batch_loss(
+    loss: Loss, static: PyTree, parameters: PyTree, data: PyTree, setting: Any, rows: Array
+) -> Array:
+    batch, weight = jax.tree.map(lambda column: column[rows], data)
+    return loss(eqx.combine(parameters, static), batch, weight, setting)
