@@ -110,7 +110,8 @@ def atoms(background: int = 20_000, signal: int = 2_000, *, leaves: int = 12, se
 
     def upper_edge(score: Floats) -> Floats:
         index = np.floor(np.asarray(score) * (leaves - 1) + 1e-9).astype(int)
-        return np.array([-np.inf, *edges, np.inf])[np.clip(index + 1, 0, leaves)]
+        upper: Floats = np.array([-np.inf, *edges, np.inf])[np.clip(index + 1, 0, leaves)]
+        return upper
 
     return _normal_toy(rng, m, background, _tagger_moments, 1.3, response=(leaf, upper_edge))
 

@@ -1,0 +1,18 @@
+"""The `unsculpt` command: one file a command, thin over the library."""
+
+import typer
+
+from unsculpt.cli.demo import demo
+
+app = typer.Typer(
+    name="unsculpt",
+    help="Take a discriminant that sculpts a spectrum and return one that does not.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+
+
+@app.callback()
+def _commands() -> None:
+    """Makes `demo` a word to type even while it is the only command."""
