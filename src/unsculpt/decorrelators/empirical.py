@@ -57,36 +57,39 @@ class EmpiricalCDF:
         """Where the sample ends."""
         return float(self.quantiles[0]), float(self.quantiles[-1])
 
-    def _place(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the levels below and up to each value, and the slope between the knots there."""
+    def _place(self, values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the levels below and up to each value, and rise and run of the slope there."""
         knots, start, end = self._steps
         scale = knots[-1] - knots[0]
         right = np.clip(np.searchsorted(knots, values), 1, len(knots) - 1)
         left = right - 1
-        slope = (start[right] - end[left]) / (knots[right] - knots[left])
-        level = end[left] + slope * (values - knots[left])
+        # Rise and run stay apart: between scores that nearly underflow the slope overflows.
+        rise, run = start[right] - end[left], knots[right] - knots[left]
+        with np.errstate(over="ignore", invalid="ignore"):
+            level = end[left] + rise * ((values - knots[left]) / run)
         # Beyond the sample: level and slope of 1/(1 + x), one event's worth at its edge.
         for outside, edge, share in (
             (values < knots[0], knots[0], start[0]),
             (values > knots[-1], knots[-1], 1 - end[-1]),
         ):
-            rest = share / (1 + np.abs(values[outside] - edge) / scale)
-            level[outside] = rest if edge == knots[0] else 1 - rest
-            slope[outside] = rest**2 / share / scale
+            with np.errstate(over="ignore", divide="ignore"):
+                away = 1 + np.abs(values[outside] - edge) / scale
+                level[outside] = share / away if edge == knots[0] else 1 - share / away
+                rise[outside], run[outside] = share / away, away * scale
         low, high = level, level.copy()
         for knot in (left, right):
             atom = values == knots[knot]
             low[atom], high[atom] = start[knot[atom]], end[knot[atom]]
-        return low, high, slope
+        return low, high, rise, run
 
     def __call__(self, values: Floats) -> Floats:
         """Return the level of each value."""
-        low, high, _ = self._place(values)
+        low, high, *_ = self._place(values)
         return (low + high) / 2
 
     def spread(self, values: Floats, rng: np.random.Generator) -> Floats:
         """Return levels with atoms spread over their jumps, which keeps a likelihood finite."""
-        low, high, _ = self._place(values)
+        low, high, *_ = self._place(values)
         return low + (high - low) * rng.uniform(size=len(values))
 
     def inverse(self, levels: Floats) -> Floats:
@@ -99,5 +102,6 @@ class EmpiricalCDF:
 
     def log_slope(self, values: Floats) -> Floats:
         """Return the log of the sample's density at each value; at an atom, of its probability."""
-        low, high, slope = self._place(values)
-        return np.asarray(np.log(np.where(high > low, high - low, slope)))
+        low, high, rise, run = self._place(values)
+        atom = high > low
+        return np.asarray(np.log(np.where(atom, high - low, rise)) - np.log(np.where(atom, 1, run)))

@@ -26,7 +26,7 @@ def write_model(
     about = {"format": FORMAT, "version": version("unsculpt")} | about
     content = save(
         {name: np.ascontiguousarray(array) for name, array in arrays.items()},
-        metadata={_KEY: json.dumps(about, sort_keys=True)},
+        metadata={_KEY: json.dumps(about, sort_keys=True, default=np.generic.item)},
     )
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

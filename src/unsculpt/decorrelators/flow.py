@@ -144,7 +144,7 @@ class FlowDecorrelator(Decorrelator):
         levels = [f.spread(c, rng) for f, c in zip(coordinates, columns.T, strict=True)]
 
         fitted = fit(
-            _new_flows(self.recipe, features.shape[1], n_scores * self.members, self.seed),
+            _new_flows(self.recipe, features.shape[1], int(n_scores * self.members), self.seed),
             _negative_log_likelihood,
             (np.column_stack(levels).astype("f4"), features.astype("f4")),
             epochs=self.epochs or math.ceil(20 * min(1, (200_000 / events) ** 0.5)),
@@ -186,7 +186,8 @@ class FlowDecorrelator(Decorrelator):
 
     def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
         """Return the scores whose `transform` is `levels`."""
-        low, high = np.min(levels), np.max(levels)
+        columns = score_columns(levels, "levels")
+        low, high = columns.min(), columns.max()
         if low < 0 or high > 1:
             raise ValueError(
                 f"levels runs from {low:g} to {high:g}; expected decorrelated scores on [0, 1]"
@@ -218,7 +219,8 @@ class FlowDecorrelator(Decorrelator):
         It covers the randomness of training and of which events were held out, not the whole
         statistical error of the sample.
         """
-        if self.members < 2:
+        check_is_fitted(self)
+        if len(jax.tree.leaves(self.columns_[0].flows)[0]) < 2:
             raise ValueError("members is 1; an uncertainty needs an ensemble of at least 2")
         return self._apply(FlowColumn.spread, scores, protected)
 
@@ -275,12 +277,16 @@ class FlowDecorrelator(Decorrelator):
                 arrays[f"score.{i}.flow.{j}"] = np.asarray(leaf)
         arrays |= {f"history.{name}": losses for name, losses in self.history_.items()}
         scores = [{"range": column.coordinate.range} for column in self.columns_]
-        return arrays, {"protected": protected, "scores": scores, "one_column": self.one_column_}
+        # What was fitted; the parameters may have been changed for a next fit since.
+        recipe = "smooth" if self.columns_[0].flows.shift else "paper"
+        about = {"protected": protected, "scores": scores, "one_column": self.one_column_}
+        return arrays, about | {"recipe": recipe}
 
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
+        members = len(arrays["score.0.flow.0"])
         shapes = eqx.filter_eval_shape(
-            _new_flows, self.recipe, self.attributes_.width, self.members, self.seed
+            _new_flows, about["recipe"], self.attributes_.width, members, 0
         )
         leaves, structure = jax.tree.flatten(shapes)
         self.columns_ = []

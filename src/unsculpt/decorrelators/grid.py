@@ -55,5 +55,8 @@ class ConditionalGrid:
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         low = np.minimum(low, len(self.score) - 2)
         start, end = at(low), at(low + 1)
-        fraction = np.clip((level - start) / (end - start), 0, 1)
+        # Where the table is flat, any score of the stretch will do: take its start.
+        rise = end - start
+        fraction = np.divide(level - start, rise, out=np.zeros_like(rise), where=rise > 0)
+        fraction = np.clip(fraction, 0, 1)
         return self.score[low] + fraction * (self.score[low + 1] - self.score[low])

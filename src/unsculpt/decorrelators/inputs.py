@@ -24,7 +24,7 @@ def protected_columns(protected: Any) -> tuple[list[str], list[NDArray[Any]]]:
 
     Takes a column, a table (n, k), or anything with named columns such as a DataFrame.
     """
-    if hasattr(protected, "columns"):
+    if hasattr(protected, "columns") and len(protected.columns):
         names = [str(name) for name in protected.columns]
         return names, [np.asarray(protected[name]) for name in protected.columns]
     array = np.asarray(protected)

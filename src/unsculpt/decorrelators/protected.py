@@ -89,7 +89,7 @@ class ProtectedAttributes:
         attributes: list[Continuous | Categorical] = []
         for i, (name, column) in enumerate(zip(names, columns, strict=True)):
             if i in chosen:
-                attributes.append(Categorical(name, np.unique(column).tolist()))
+                attributes.append(Categorical(name, _categories(column, name)))
             else:
                 values = _numbers(column, name, i)
                 not_constant(values, name)
@@ -114,14 +114,14 @@ class ProtectedAttributes:
 
     def features(self, protected: Any, outside: Outside) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the inputs of the network (n, f) and which events are to become NaN."""
-        _, columns = protected_columns(protected)
+        names, columns = protected_columns(protected)
         if len(columns) != len(self.attributes):
             raise ValueError(
                 f"protected has {len(columns)} columns; expected {len(self.attributes)}: "
                 f"{', '.join(self.names)}"
             )
         if hasattr(protected, "columns"):
-            columns = [np.asarray(_named(protected, name)) for name in self.names]
+            columns = [columns[_index(names, name)] for name in self.names]
         blocks = []
         beyond = np.zeros(len(columns[0]), dtype=bool)
         for i, (attribute, column) in enumerate(zip(self.attributes, columns, strict=True)):
@@ -178,6 +178,23 @@ def _report(attribute: Continuous | Categorical, count: int, total: int, outside
         )
 
 
+def _categories(column: NDArray[Any], name: str) -> list[Any]:
+    # NaN is the one value that differs from itself.
+    missing = np.array([value is None or value != value for value in column], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"{name} is missing in {missing.sum():,} of {len(column):,} events; "
+            "remove those or give them a category"
+        )
+    values: list[Any] = np.unique(column).tolist()
+    if len(values) == 1:
+        raise ValueError(
+            f"{name} is {values[0]!r} in all {len(column):,} events; "
+            "there is nothing to decorrelate in a constant"
+        )
+    return values
+
+
 def _numbers(column: NDArray[Any], name: str, index: int) -> Floats:
     if column.dtype.kind in "USO" and not _is_numeric(column):
         raise ValueError(
@@ -203,10 +220,7 @@ def _position(which: str | int, names: list[str]) -> int:
     raise ValueError(f"categorical names {which!r}, but the protected columns are {names}")
 
 
-def _named(table: Any, name: str) -> Any:
-    try:
-        return table[name]
-    except (KeyError, ValueError):
-        raise ValueError(
-            f"protected has no column {name!r}; it has {[str(c) for c in table.columns]}"
-        ) from None
+def _index(names: list[str], name: str) -> int:
+    if name not in names:
+        raise ValueError(f"protected has no column {name!r}; it has {names}")
+    return names.index(name)

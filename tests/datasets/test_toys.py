@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from scipy.stats import kstest
+from sklearn.metrics import roc_auc_score
+
+from unsculpt.datasets import toys
+
+CONTINUOUS = [toys.smooth, toys.tagger, toys.appendix_a, toys.two_attributes]
+
+
+@pytest.mark.parametrize("toy", CONTINUOUS)
+def test_the_cdf_is_exact_on_background(toy):
+    sample = toy(20_000, 10, seed=1)
+    b = sample.background
+    assert kstest(sample.cdf(sample.score[b], sample.protected[b]), "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("toy", CONTINUOUS)
+def test_the_cdf_is_exact_in_slices_of_the_attribute(toy):
+    sample = toy(20_000, 0, seed=2)
+    m = sample.protected if sample.protected.ndim == 1 else sample.protected[:, 0]
+    levels = sample.cdf(sample.score, sample.protected)
+    for part in np.array_split(np.argsort(m, kind="stable"), 4):
+        assert kstest(levels[part], "uniform").pvalue > 1e-3
+
+
+def test_the_cdf_of_atoms_includes_the_whole_leaf():
+    toy = toys.atoms(40_000, 0, leaves=12, seed=1)
+    near = np.abs(toy.protected - 80) < 1
+    for score in np.unique(toy.score):
+        found = (toy.score[near] <= score).mean()
+        expected = toy.cdf(np.full(near.sum(), score), toy.protected[near]).mean()
+        assert found == pytest.approx(expected, abs=0.04)
+
+
+def test_atoms_have_the_asked_number_of_scores():
+    assert np.unique(toys.atoms(20_000, 2_000, leaves=7).score).size == 7
+
+
+@pytest.mark.parametrize("toy", [*CONTINUOUS, toys.atoms])
+def test_the_seed_fixes_the_events(toy):
+    one, same, other = (toy(100, 50, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.score, same.score)
+    np.testing.assert_array_equal(one.protected, same.protected)
+    assert not np.array_equal(one.score, other.score)
+    assert one.background.sum() == 100
+    assert one.label.sum() == 50
+
+
+@pytest.mark.parametrize("toy", [toys.tagger, toys.two_attributes, toys.atoms])
+def test_masses_fall_from_50_to_300_and_the_signal_peaks_at_82(toy):
+    sample = toy(20_000, 5_000)
+    m = sample.protected if sample.protected.ndim == 1 else sample.protected[:, 0]
+    assert m.min() >= 50
+    assert m.max() <= 300
+    assert np.median(m[~sample.background]) == pytest.approx(82, abs=1)
+    counts, _ = np.histogram(m[sample.background], 5, (50, 300))
+    assert np.all(np.diff(counts) < 0)
+
+
+@pytest.mark.parametrize("toy", [toys.smooth, toys.tagger, toys.two_attributes, toys.atoms])
+def test_the_score_separates_signal(toy):
+    sample = toy(5_000, 5_000)
+    assert roc_auc_score(sample.label, sample.score) > 0.7
+
+
+def test_the_taggers_score_is_a_saturating_probability():
+    score = toys.tagger(20_000, 2_000).score
+    assert np.all((score >= 0) & (score <= 1))
+    assert (score < 0.01).mean() > 0.1
+
+
+def test_appendix_a_has_signal_above_for_one_m_and_below_for_the_other():
+    toy = toys.appendix_a(2_000, 2_000)
+    level = toy.cdf(toy.score, toy.protected)[~toy.background]
+    m = toy.protected[~toy.background]
+    assert level[m == 0].min() > 0.5
+    assert level[m == 1].max() < 0.5
