@@ -64,7 +64,10 @@ def test_bad_input_to_fit_is_named_and_counted(scores, protected, weight, messag
     [
         ({"pt": MASS, "mass": broken(MASS, np.nan)}, "mass is NaN or infinite in 1 of 100"),
         ({"pt": MASS, "mass": np.ones(N)}, "mass is 1 in all 100 events"),
-        ({"pt": MASS, "mass": ["heavy"] * N}, r"mass holds text such as 'heavy'.*categorical=\[1\]"),
+        (
+            {"pt": MASS, "mass": ["heavy"] * N},
+            r"mass holds text such as 'heavy'.*categorical=\[1\]",
+        ),
     ],
 )
 def test_a_bad_column_of_a_table_is_named(table, message):
@@ -73,7 +76,9 @@ def test_a_bad_column_of_a_table_is_named(table, message):
 
 
 @pytest.mark.parametrize(
-    "value_and_missing", [("mm", None), ("mm", np.nan), (1.0, np.nan)], ids=["None", "NaN", "number"]
+    "value_and_missing",
+    [("mm", None), ("mm", np.nan), (1.0, np.nan)],
+    ids=["None", "NaN", "number"],
 )
 def test_missing_categories_are_counted(value_and_missing):
     table = pd.DataFrame({"mass": MASS, "channel": list(value_and_missing) * 50})
@@ -153,5 +158,5 @@ def test_an_efficiency_is_between_zero_and_one(flow, efficiency):
 
 @pytest.mark.parametrize("level", [-1e-3, 1.5])
 def test_levels_are_on_the_unit_interval(flow, level):
-    with pytest.raises(ValueError, match="levels runs from .* expected decorrelated scores"):
+    with pytest.raises(ValueError, match=r"levels runs from .* expected decorrelated scores"):
         flow.inverse_transform([0.5, level], [80.0, 80.0])

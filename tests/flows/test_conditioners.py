@@ -20,9 +20,7 @@ def test_residual_conditioner_follows_its_formula():
 
     hidden = linear(net.first, x)
     for inner, outer in net.blocks:
-        hidden = hidden + linear(
-            outer, np.maximum(linear(inner, np.maximum(hidden, 0)), 0)
-        )
+        hidden = hidden + linear(outer, np.maximum(linear(inner, np.maximum(hidden, 0)), 0))
     np.testing.assert_allclose(net(jnp.asarray(x)), linear(net.last, hidden), atol=1e-5)
 
 
