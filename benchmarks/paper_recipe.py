@@ -2,7 +2,7 @@
 
     python benchmarks/paper_recipe.py
 
-Both train on the same 110,000 background events of the tagger toy, batch 256, for the same ten
+Both train on the same 110,000 background events of the tagger toy, batch 256, for the paper's 100
 epochs with the rate annealed over them, and are judged on 200,000 others. Compilation is left out
 of the time of an epoch (ours is a second fit in the same process) and counted in full in the cold
 start, which `limits.py` measures.
@@ -17,7 +17,7 @@ from peer import evaluate, paper_flow, scaled, train
 from unsculpt import FlowDecorrelator
 from unsculpt.datasets import toys
 
-EPOCHS = 10
+EPOCHS = 100
 
 
 def main() -> None:
@@ -37,8 +37,8 @@ def main() -> None:
     )[1]
     peer_loss = float(np.log(width) - held_out.mean())
 
+    FlowDecorrelator.paper(epochs=1).fit(toy.score, toy.protected)  # compiles
     ours = FlowDecorrelator.paper(epochs=EPOCHS)
-    ours.fit(toy.score, toy.protected)  # compiles
     start = time.perf_counter()
     ours.fit(toy.score, toy.protected)
     our_epoch = (time.perf_counter() - start) / EPOCHS
@@ -63,14 +63,12 @@ def main() -> None:
             f"transform, {name}: {rate / 1e6:.2f} million events/s, "
             f"nflows {peer_rate / 1e6:.3f}, ratio {rate / peer_rate:.1f}"
         )
-    full = train(paper_flow(), scaled(toy.score, *score_range), features, epochs=100, stop_after=3)
     start = time.perf_counter()
     FlowDecorrelator().fit(toy.score, toy.protected)
     default = time.perf_counter() - start
-    peer_total = 100 * float(np.median(full))
+    total = sum(seconds)
     print(
-        f"default recipe: fit in {default:.1f} s, nflows' 100 epochs take {peer_total:.0f} s "
-        f"(from {len(full)}), ratio {peer_total / default:.0f}"
+        f"default recipe fits in {default:.1f} s, nflows in {total:.0f}: ratio {total / default:.0f}"
     )
 
 

@@ -41,13 +41,12 @@ def train(
     epochs: int,
     batch_size: int = 256,
     learning_rate: float = 1e-3,
-    stop_after: int | None = None,
 ) -> list[float]:
-    """Train for `epochs` (or the first few of them) and return the seconds each took."""
+    """Train and return the seconds each epoch took."""
     optimiser = torch.optim.Adam(flow.parameters(), lr=learning_rate)
     steps = len(score) // batch_size
     seconds = []
-    for epoch in range(stop_after or epochs):
+    for epoch in range(epochs):
         start = time.perf_counter()
         order = torch.randperm(len(score))[: steps * batch_size].reshape(steps, batch_size)
         for i, rows in enumerate(order):

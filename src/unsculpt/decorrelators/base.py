@@ -57,5 +57,8 @@ def load(path: str | os.PathLike[str]) -> Decorrelator:
             f"{path} holds a {about['kind']!r}; this unsculpt knows {', '.join(sorted(kinds))}"
         )
     decorrelator: Decorrelator = kinds[about["kind"]](**about["parameters"])
-    decorrelator._restore(arrays, about)
+    try:
+        decorrelator._restore(arrays, about)
+    except KeyError as missing:
+        raise ValueError(f"{path} lacks {missing}; write it again with save") from None
     return decorrelator

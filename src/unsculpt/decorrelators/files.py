@@ -23,6 +23,8 @@ def write_model(
 ) -> None:
     """Write a model file whole or not at all."""
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} into")
     about = {"format": FORMAT, "version": version("unsculpt")} | about
     content = save(
         {name: np.ascontiguousarray(array) for name, array in arrays.items()},
@@ -52,7 +54,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
         raise ValueError(
             f"{path} is not a whole unsculpt model file ({error}); was it cut short in a copy?"
         ) from None
-    if not isinstance(about, dict) or "kind" not in about:
+    if not isinstance(about, dict) or not about.keys() >= {"kind", "format", "version"}:
         raise ValueError(f"{path} is a safetensors file, but not one of unsculpt's models")
     if about["format"] > FORMAT:
         raise ValueError(

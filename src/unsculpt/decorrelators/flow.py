@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, Self
 
 import equinox as eqx
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import Decorrelator
+from unsculpt.decorrelators.blocks import in_blocks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.flow_column import FlowColumn
 from unsculpt.decorrelators.inputs import (
@@ -29,7 +31,6 @@ from unsculpt.fitting import fit
 from unsculpt.flows import SplineFlow
 
 FEWEST_EVENTS = 20
-ROWS = 2**20
 
 
 class FlowDecorrelator(Decorrelator):
@@ -203,8 +204,8 @@ class FlowDecorrelator(Decorrelator):
     def log_prob(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return the log density of each score given the attributes.
 
-        In units of the score; at an atom, where many events share a score, the log of its
-        probability.
+        In units of the score; at an atom, where many events share a score, roughly the log of
+        its probability.
         """
         return self._apply(FlowColumn.log_density, scores, protected)
 
@@ -233,19 +234,21 @@ class FlowDecorrelator(Decorrelator):
     ) -> Floats:
         """Check the input, apply a method to each column and mark what is outside."""
         check_is_fitted(self)
+        one_column = np.ndim(values) == 1
         columns = score_columns(values, name)
         events, n_scores = columns.shape
         if n_scores != len(self.columns_):
             raise ValueError(f"{name} has {n_scores} columns; the fit had {len(self.columns_)}")
         same_length(events, protected=count_events(protected))
         features, marked = self.attributes_.features(protected, self.outside)
-        out = np.empty_like(columns)
-        for i, column in enumerate(self.columns_):
-            for start in range(0, events, ROWS):
-                rows = slice(start, start + ROWS)
-                out[rows, i] = method(column, columns[rows, i], features[rows])
+        out = np.column_stack(
+            [
+                in_blocks(partial(method, fitted), column, features)
+                for fitted, column in zip(self.columns_, columns.T, strict=True)
+            ]
+        )
         out[marked] = np.nan
-        return out[:, 0] if np.ndim(values) == 1 else out
+        return out[:, 0] if one_column else out
 
     def _shape(self, protected: Any) -> tuple[int, ...]:
         """The shape of scores that go with these attributes."""

@@ -50,11 +50,12 @@ def finite(column: NDArray[Any], name: str) -> Floats:
         ) from None
     if values.size == 0:
         raise ValueError(f"{name} is empty; expected at least one event")
-    bad = np.count_nonzero(~np.isfinite(values))
+    # Beyond this magnitude the difference of two values may overflow.
+    bad = np.count_nonzero(~(np.abs(values) < 1e150))
     if bad:
         raise ValueError(
-            f"{name} is NaN or infinite in {bad:,} of {values.size:,} events; "
-            "remove or repair those first"
+            f"{name} is NaN or infinite in {bad:,} of {values.size:,} events (1e150 and beyond "
+            "count as infinite); remove or repair those first"
         )
     return values
 

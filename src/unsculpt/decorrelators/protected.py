@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unsculpt.decorrelators.blocks import in_blocks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.inputs import Floats, finite, not_constant, protected_columns
 
@@ -41,7 +42,7 @@ class Continuous:
         across = 2 * (column - low) / (high - low) - 1
         if self.linear:
             return across[:, None]
-        return ((across + 2 * self.cdf(column) - 1) / 2)[:, None]
+        return ((across + 2 * in_blocks(self.cdf, column) - 1) / 2)[:, None]
 
     def describe(self) -> str:
         """Return the fitted range in words."""

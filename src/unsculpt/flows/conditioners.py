@@ -75,4 +75,4 @@ class SmoothConditioner(eqx.Module):
 def _linear(layer: eqx.nn.Linear, x: Float[Array, " n"]) -> Float[Array, " m"]:
     # Under vmap this order makes the product of a batch and a matrix, which XLA runs faster on a
     # CPU than the product of a matrix and a batch that calling the layer makes.
-    return x @ layer.weight.T + layer.bias
+    return x @ layer.weight.T + jnp.asarray(layer.bias)
