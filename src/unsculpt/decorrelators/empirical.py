@@ -39,9 +39,9 @@ class EmpiricalCDF:
         order = np.argsort(values, kind="stable")
         cumulative = np.cumsum(np.abs(weight)[order])
         middle = (cumulative - np.abs(weight)[order] / 2) / cumulative[-1]
-        # The outermost levels hold one event; in the bulk ten or more lie between two knots.
+        # The outermost levels hold one event; in the bulk twenty or more lie between two knots.
         reach = np.log(len(values))
-        levels = expit(np.linspace(-reach, reach, min(knots, max(16, len(values) // 10))))
+        levels = expit(np.linspace(-reach, reach, min(knots, max(16, len(values) // 20))))
         quantiles = np.interp(levels, middle, values[order])
         quantiles[[0, -1]] = values[order[[0, -1]]]
         return cls(quantiles, levels)
