@@ -2,14 +2,15 @@
 
     python benchmarks/paper_recipe.py
 
-Both train on the same 110,000 background events of the tagger toy, batch 256, for the paper's 100
-epochs with the rate annealed over them, and are judged on 200,000 others. Compilation is left out
+Both train on the same 110,000 background events of the tagger toy, batch 256, for the same 20
+epochs (a fifth of the paper's, to save time) with the rate annealed over them, and are judged on 200,000 others. Compilation is left out
 of the time of an epoch (ours is a second fit in the same process) and counted in full in the cold
 start, which `limits.py` measures.
 """
 
 import time
 
+import jax
 import numpy as np
 import torch
 from peer import evaluate, paper_flow, scaled, train
@@ -17,7 +18,7 @@ from peer import evaluate, paper_flow, scaled, train
 from unsculpt import FlowDecorrelator
 from unsculpt.datasets import toys
 
-EPOCHS = 100
+EPOCHS = 20
 
 
 def main() -> None:
@@ -45,6 +46,7 @@ def main() -> None:
     inside = np.clip(test.protected, *mass_range)
     our_loss = float(-ours.log_prob(test.score, inside).mean())
 
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, jax {jax.__version__}")
     print(f"nflows    {peer_epoch:.2f} s an epoch, held-out loss {peer_loss:.4f}")
     print(f"unsculpt  {our_epoch:.2f} s an epoch, held-out loss {our_loss:.4f}")
     print(f"ratio     {peer_epoch / our_epoch:.1f}")
@@ -66,9 +68,11 @@ def main() -> None:
     start = time.perf_counter()
     FlowDecorrelator().fit(toy.score, toy.protected)
     default = time.perf_counter() - start
-    total = sum(seconds)
+    total = 100 * peer_epoch
     ratio = total / default
-    print(f"default recipe fits in {default:.1f} s, nflows in {total:.0f} s: ratio {ratio:.0f}")
+    print(
+        f"default recipe fits in {default:.1f} s, nflows' 100 epochs take {total:.0f}: {ratio:.0f}"
+    )
 
 
 def best_rate(call: object, events: int) -> float:

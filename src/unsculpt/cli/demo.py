@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from unsculpt.datasets.toys import Toy
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the figure (PNG, PDF or SVG).")
+        Path,
+        typer.Option(
+            "--output", "-o", dir_okay=False, help="Where to write the figure (PNG, PDF or SVG)."
+        ),
     ] = Path("unsculpt-demo.png"),
     seed: Annotated[int, typer.Option(help="Of the events and the fit.")] = 0,
 ) -> None:
@@ -51,6 +56,7 @@ def demo(
 
     test = toys.tagger(background=300_000, signal=30_000, seed=2 * seed + 1)
     with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
         flat = flow.transform(test.score, test.protected)
     console.print(_table(test, flat))
     for note in notes:
@@ -60,25 +66,40 @@ def demo(
         "sculpts the background mass; ideal is what a random selection of that size gets on the "
         "same jets. AUC at fixed mass: the mean over the signal's masses.[/dim]"
     )
-    before_after(test.score, flat, test.label, test.protected).savefig(output, dpi=150)
-    console.print(f"Figure: [bold]{output}[/bold]")
+    _save(before_after(test.score, flat, test.label, test.protected), output)
+    console.print(f"Figure: [bold]{escape(str(output))}[/bold]")
+
+
+def _save(figure: Figure, output: Path) -> None:
+    """Write the figure whole or not at all: a failure leaves an older file as it was."""
+    part = output.with_name(f".{output.stem}-{os.getpid()}{output.suffix}")
+    try:
+        figure.savefig(part, dpi=150)
+        os.replace(part, output)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _table(test: Toy, flat: NDArray[np.float64]) -> object:
+    import numpy as np
     from rich.table import Table
 
     from unsculpt import metrics
+    from unsculpt.datasets.toys import MASS_RANGE
+
+    # Fixed, so that the numbers do not hang on the lightest and the heaviest jet.
+    bins = np.linspace(*MASS_RANGE, 51)
 
     table = Table("", "R50", "1/JSD50", "ideal 1/JSD50", "AUC", "AUC at fixed mass")
     for column in table.columns[1:]:
         column.justify = "right"
     for name, score in (("raw score", test.score), ("decorrelated", flat)):
         events = (score, test.label, test.protected)
-        ideal = metrics.ideal_inverse_jsd(*events)
+        ideal = metrics.ideal_inverse_jsd(*events, bins=bins)
         table.add_row(
             name,
             f"{metrics.rejection(score, test.label):.1f}",
-            f"{metrics.inverse_jsd(*events):,.0f}",
+            f"{metrics.inverse_jsd(*events, bins=bins):,.0f}",
             f"{ideal.mean:,.0f} ± {ideal.spread:,.0f}",
             f"{metrics.auc(score, test.label):.3f}",
             f"{metrics.expected_auc(*events):.3f}",

@@ -56,9 +56,11 @@ def load(path: str | os.PathLike[str]) -> Decorrelator:
         raise ValueError(
             f"{path} holds a {about['kind']!r}; this unsculpt knows {', '.join(sorted(kinds))}"
         )
-    decorrelator: Decorrelator = kinds[about["kind"]](**about["parameters"])
     try:
+        decorrelator: Decorrelator = kinds[about["kind"]](**about["parameters"])
         decorrelator._restore(arrays, about)
-    except KeyError as missing:
-        raise ValueError(f"{path} lacks {missing}; write it again with save") from None
+    except (KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path} is incomplete or of another version ({error}); write it again with save"
+        ) from None
     return decorrelator

@@ -11,6 +11,9 @@ from scipy.special import expit
 
 Floats = NDArray[np.float64]
 
+# A value that holds at least this share of the sample is an atom, whatever the knots resolve.
+ATOM = 1e-3
+
 
 @dataclass(frozen=True)
 class EmpiricalCDF:
@@ -44,6 +47,8 @@ class EmpiricalCDF:
         levels = expit(np.linspace(-reach, reach, min(knots, max(16, len(values) // 20))))
         quantiles = np.interp(levels, middle, values[order])
         quantiles[[0, -1]] = values[order[[0, -1]]]
+        if knots > 2:
+            quantiles, levels = _with_atoms(quantiles, levels, values[order], cumulative)
         return cls(quantiles, levels)
 
     @cached_property
@@ -105,3 +110,19 @@ class EmpiricalCDF:
         low, high, rise, run = self._place(values)
         atom = high > low
         return np.asarray(np.log(np.where(atom, high - low, rise)) - np.log(np.where(atom, 1, run)))
+
+
+def _with_atoms(
+    quantiles: Floats, levels: Floats, ordered: Floats, cumulative: Floats
+) -> tuple[Floats, Floats]:
+    """Add the levels at which each atom of the sample starts and ends."""
+    values, first, counts = np.unique(ordered, return_index=True, return_counts=True)
+    end = cumulative[first + counts - 1] / cumulative[-1]
+    start = np.concatenate([[0.0], end[:-1]])
+    atom = (counts > 1) & (end - start >= ATOM)
+    knots = np.concatenate([quantiles, values[atom], values[atom]])
+    heights = np.concatenate([levels, start[atom], end[atom]])
+    order = np.lexsort([heights, knots])
+    # A quantile just beside an atom may lie inside its jump; the outermost levels stay put.
+    heights = np.maximum.accumulate(heights[order]).clip(levels[0], levels[-1])
+    return knots[order], heights

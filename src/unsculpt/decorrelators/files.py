@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,15 @@ def write_model(
         {name: np.ascontiguousarray(array) for name, array in arrays.items()},
         metadata={_KEY: json.dumps(about, sort_keys=True, default=np.generic.item)},
     )
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(content)
-        os.chmod(temporary, 0o666 & ~_umask())
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -56,16 +57,10 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
         ) from None
     if not isinstance(about, dict) or not about.keys() >= {"kind", "format", "version"}:
         raise ValueError(f"{path} is a safetensors file, but not one of unsculpt's models")
-    if about["format"] > FORMAT:
+    if not isinstance(about["format"], int) or about["format"] > FORMAT:
         raise ValueError(
             f"{path} was written by unsculpt {about['version']} in format {about['format']}; "
             f"this is unsculpt {version('unsculpt')}, which reads up to format {FORMAT}: "
             "upgrade with pip install -U unsculpt"
         )
     return arrays, about
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -31,6 +31,8 @@ from unsculpt.fitting import fit
 from unsculpt.flows import SplineFlow
 
 FEWEST_EVENTS = 20
+# A prior, so its weight against the likelihood of all events falls as their number grows.
+CURVATURE_PRIOR, CURVATURE_POINTS = 30.0, 32
 
 
 class FlowDecorrelator(Decorrelator):
@@ -42,7 +44,8 @@ class FlowDecorrelator(Decorrelator):
 
     The default recipe is ours: score and attributes enter through their inclusive empirical CDFs,
     so any score scale works; a small network that is smooth in the attributes shifts the logit
-    and bends it with one rational-quadratic spline; eight such flows are averaged.
+    and bends it with one rational-quadratic spline, with a prior against bending along the
+    attributes; eight such flows are averaged.
     `FlowDecorrelator.paper()` is the paper's.
 
     Args:
@@ -64,6 +67,7 @@ class FlowDecorrelator(Decorrelator):
     Attributes:
         history_: `train_loss` and `validation_loss` (epochs, flows), and the `best_epoch` each
             flow was taken from, counted from 0.
+        training_: what the model file says about the fit: events, weights, epochs, final loss.
 
     >>> import numpy as np
     >>> from unsculpt.datasets import toys
@@ -141,19 +145,22 @@ class FlowDecorrelator(Decorrelator):
         attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=paper)
         features, _ = attributes.features(protected, "raise")
         coordinates = [EmpiricalCDF.of(c, weight, 2 if paper else 1024) for c in columns.T]
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng([self.seed, 1])  # not the engine's stream
         levels = [f.spread(c, rng) for f, c in zip(coordinates, columns.T, strict=True)]
 
         fitted = fit(
             _new_flows(self.recipe, features.shape[1], int(n_scores * self.members), self.seed),
-            _negative_log_likelihood,
+            _negative_log_likelihood if paper else _penalised,
             (np.column_stack(levels).astype("f4"), features.astype("f4")),
             epochs=self.epochs or math.ceil(20 * min(1, (200_000 / events) ** 0.5)),
             batch_size=self.batch_size or int(np.clip(events // 100, 64, 4096)),
             learning_rate=self.learning_rate,
             seed=self.seed,
             weight=weight,
-            settings=np.repeat(np.arange(n_scores), self.members),
+            settings=(
+                np.repeat(np.arange(n_scores), self.members),
+                np.full(n_scores * self.members, CURVATURE_PRIOR / events, dtype="f4"),
+            ),
             validation=self.validation,
             keep="best" if self.validation else "last",
             title="Fitting the flow",
@@ -163,6 +170,7 @@ class FlowDecorrelator(Decorrelator):
         self.columns_ = [
             FlowColumn(
                 coordinate,
+                # Where a table needs nodes: at the quantiles of the sample.
                 coordinate(EmpiricalCDF.of(column, weight).quantiles),
                 _members_of(fitted.model, i, self.members),
                 attributes.one_axis,
@@ -173,6 +181,12 @@ class FlowDecorrelator(Decorrelator):
             "train_loss": fitted.train_loss,
             "validation_loss": fitted.validation_loss,
             "best_epoch": fitted.best_epoch,
+        }
+        self.training_ = {
+            "events": events,
+            "sum_of_weights": float(weight.sum()),
+            "epochs": len(fitted.train_loss),
+            "final_loss": float(fitted.train_loss[-1].mean()),
         }
         self.one_column_ = np.ndim(scores) == 1
         return self
@@ -196,10 +210,14 @@ class FlowDecorrelator(Decorrelator):
         return self._apply(FlowColumn.inverse, levels, protected, "levels")
 
     def threshold(self, efficiency: float, protected: Any) -> Floats:
-        """Return the score cut that keeps a fraction of the background at each protected value."""
+        """Return the score cut that keeps a fraction of the background at each protected value.
+
+        Never beyond the scores of the fit: a smaller efficiency than they resolve gives the
+        largest of them.
+        """
         if not 0 < efficiency < 1:
             raise ValueError(f"efficiency is {efficiency}; expected a number between 0 and 1")
-        return self.inverse_transform(np.full(self._shape(protected), 1 - efficiency), protected)
+        return self._seen(np.full(self._shape(protected), 1 - efficiency), protected)
 
     def log_prob(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return the log density of each score given the attributes.
@@ -210,15 +228,14 @@ class FlowDecorrelator(Decorrelator):
         return self._apply(FlowColumn.log_density, scores, protected)
 
     def sample(self, protected: Any, *, seed: int = 0) -> Floats:
-        """Draw a background score at each value of the attributes."""
+        """Draw a background score, in the range of the fit, at each value of the attributes."""
         levels = np.random.default_rng(seed).uniform(size=self._shape(protected))
-        return self.inverse_transform(levels, protected)
+        return self._seen(levels, protected)
 
     def uncertainty(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return the standard deviation of the ensemble's members on `transform`.
 
-        It covers the randomness of training and of which events were held out, not the whole
-        statistical error of the sample.
+        It covers the randomness of training, not the statistical error of the sample.
         """
         check_is_fitted(self)
         if len(jax.tree.leaves(self.columns_[0].flows)[0]) < 2:
@@ -250,6 +267,12 @@ class FlowDecorrelator(Decorrelator):
         out[marked] = np.nan
         return out[:, 0] if one_column else out
 
+    def _seen(self, levels: Floats, protected: Any) -> Floats:
+        """Return the scores at these levels, kept to the range of the fit."""
+        low, high = np.array([column.coordinate.range for column in self.columns_]).T
+        scores = self.inverse_transform(levels, protected)
+        return np.clip(scores, *((low[0], high[0]) if self.one_column_ else (low, high)))
+
     def _shape(self, protected: Any) -> tuple[int, ...]:
         """The shape of scores that go with these attributes."""
         check_is_fitted(self)
@@ -267,6 +290,8 @@ class FlowDecorrelator(Decorrelator):
                 raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate is {self.learning_rate!r}; expected a positive number")
+        if not (isinstance(self.seed, int | np.integer) and self.seed >= 0):
+            raise ValueError(f"seed is {self.seed!r}; expected a whole number from 0")
         if not 0 <= self.validation <= 0.9:
             raise ValueError(f"validation is {self.validation!r}; expected a fraction up to 0.9")
 
@@ -282,8 +307,13 @@ class FlowDecorrelator(Decorrelator):
         scores = [{"range": column.coordinate.range} for column in self.columns_]
         # What was fitted; the parameters may have been changed for a next fit since.
         recipe = "smooth" if self.columns_[0].flows.shift else "paper"
-        about = {"protected": protected, "scores": scores, "one_column": self.one_column_}
-        return arrays, about | {"recipe": recipe}
+        return arrays, {
+            "protected": protected,
+            "scores": scores,
+            "one_column": self.one_column_,
+            "recipe": recipe,
+            "training": self.training_,
+        }
 
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
@@ -305,7 +335,7 @@ class FlowDecorrelator(Decorrelator):
             )
         names = ("train_loss", "validation_loss", "best_epoch")
         self.history_ = {name: arrays[f"history.{name}"] for name in names}
-        self.one_column_ = about["one_column"]
+        self.one_column_, self.training_ = about["one_column"], about["training"]
 
 
 @eqx.filter_jit
@@ -327,9 +357,19 @@ def _members_of(flows: SplineFlow, score: int, members: int) -> SplineFlow:
     return ensemble
 
 
+def _penalised(
+    flow: SplineFlow, batch: tuple[Array, Array], weight: Array, setting: tuple[Array, Array]
+) -> Array:
+    """The likelihood and a prior: the flow bends little along the attributes."""
+    _, strength = setting
+    prior = strength * flow.curvature(batch[1][:CURVATURE_POINTS])
+    return _negative_log_likelihood(flow, batch, weight, setting) + prior
+
+
 def _negative_log_likelihood(
-    flow: SplineFlow, batch: tuple[Array, Array], weight: Array, score: Array
+    flow: SplineFlow, batch: tuple[Array, Array], weight: Array, setting: tuple[Array, Array]
 ) -> Array:
     scores, features = batch
+    score, _ = setting
     _, log_density = jax.vmap(flow)(scores[:, score], features)
     return -(weight * log_density).mean()

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
+# What columns of a bare array are called in messages.
+UNNAMED = "protected"
+
 
 def score_columns(scores: ArrayLike, name: str) -> Floats:
     """Return the scores as finite columns, (n, k)."""
@@ -31,8 +34,8 @@ def protected_columns(protected: Any) -> tuple[list[str], list[NDArray[Any]]]:
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise ValueError(f"protected has shape {array.shape}; expected (n,) or (n, k)")
     if array.ndim == 1:
-        return [str(getattr(protected, "name", None) or "protected")], [array]
-    return [f"protected[:, {i}]" for i in range(array.shape[1])], list(array.T)
+        return [str(getattr(protected, "name", None) or UNNAMED)], [array]
+    return [f"{UNNAMED}[:, {i}]" for i in range(array.shape[1])], list(array.T)
 
 
 def count_events(protected: Any) -> int:
@@ -43,6 +46,8 @@ def count_events(protected: Any) -> int:
 def finite(column: NDArray[Any], name: str) -> Floats:
     """Return one column as finite float64 numbers."""
     try:
+        if column.dtype.kind in "US":
+            raise TypeError
         values = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from unsculpt.decorrelators.blocks import in_blocks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
-from unsculpt.decorrelators.inputs import Floats, finite, not_constant, protected_columns
+from unsculpt.decorrelators.inputs import (
+    UNNAMED,
+    Floats,
+    finite,
+    not_constant,
+    protected_columns,
+)
 
 Outside = Literal["clip", "raise", "nan"]
 
@@ -121,7 +127,7 @@ class ProtectedAttributes:
                 f"protected has {len(columns)} columns; expected {len(self.attributes)}: "
                 f"{', '.join(self.names)}"
             )
-        if hasattr(protected, "columns"):
+        if hasattr(protected, "columns") and not self.names[0].startswith(UNNAMED):
             columns = [columns[_index(names, name)] for name in self.names]
         blocks = []
         beyond = np.zeros(len(columns[0]), dtype=bool)
@@ -180,14 +186,19 @@ def _report(attribute: Continuous | Categorical, count: int, total: int, outside
 
 
 def _categories(column: NDArray[Any], name: str) -> list[Any]:
-    # NaN is the one value that differs from itself.
-    missing = np.array([value is None or value != value for value in column], dtype=bool)
+    # NaN and its like are the values that are not equal to themselves.
+    missing = np.array([value is None or (value == value) is not True for value in column.tolist()])
     if missing.any():
         raise ValueError(
             f"{name} is missing in {missing.sum():,} of {len(column):,} events; "
             "remove those or give them a category"
         )
-    values: list[Any] = np.unique(column).tolist()
+    try:
+        values: list[Any] = np.unique(column).tolist()
+    except TypeError:
+        raise ValueError(
+            f"{name} mixes kinds of values; make them all text or all numbers"
+        ) from None
     if len(values) == 1:
         raise ValueError(
             f"{name} is {values[0]!r} in all {len(column):,} events; "
@@ -216,7 +227,7 @@ def _is_numeric(column: NDArray[Any]) -> bool:
 def _position(which: str | int, names: list[str]) -> int:
     if isinstance(which, str) and which in names:
         return names.index(which)
-    if isinstance(which, int) and 0 <= which < len(names):
+    if isinstance(which, int | np.integer) and 0 <= which < len(names):
         return which
     raise ValueError(f"categorical names {which!r}, but the protected columns are {names}")
 

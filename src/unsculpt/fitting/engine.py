@@ -90,6 +90,8 @@ def fit(
 
     rng = np.random.default_rng(seed)
     held_out = round(validation * events)
+    if keep == "best" and not held_out:
+        raise ValueError(f"keep='best' needs held-out events; validation={validation} leaves none")
     rows = rng.permuted(np.tile(np.arange(events, dtype=np.int32), (members, 1)), axis=1)
     validation_rows, rows = rows[:, :held_out], rows[:, held_out:]
     batch_size = min(batch_size, rows.shape[1])
@@ -99,7 +101,9 @@ def fit(
     best, lowest = parameters, jnp.full(members, jnp.inf)
     best_epoch = np.zeros(members, dtype=np.int64)
     history = np.full((2, epochs, members), np.nan)
-    validation_batches = _batches(validation_rows, batch_size) if held_out else None
+    # Batches of the size that leaves out fewest: these are not drawn anew.
+    validation_size = held_out // max(1, held_out // batch_size)
+    validation_batches = _batches(validation_rows, validation_size) if held_out else None
     batches = _batches(rows, batch_size)
     with EpochProgress(title, epochs) as progress:
         for epoch in range(epochs):
@@ -109,8 +113,14 @@ def fit(
                 loss, static, parameters, state, data, settings, batches, rates
             )
             # The device is at work: shuffle for the next epoch before waiting for this one.
-            batches = _batches(rng.permuted(rows, axis=1), batch_size)
+            if epoch + 1 < epochs:
+                batches = _batches(rng.permuted(rows, axis=1), batch_size)
             history[0, epoch] = train
+            if not np.isfinite(history[0, epoch]).all():
+                raise FloatingPointError(
+                    f"the loss is not finite in epoch {epoch + 1} of {epochs}; "
+                    "lower learning_rate, or look for extreme weights"
+                )
             value = train
             if validation_batches is not None:
                 value = _evaluate(loss, static, parameters, data, settings, validation_batches)
@@ -127,8 +137,7 @@ def fit(
 
 
 def _batches(rows: Int[np.ndarray, "members n"], size: int) -> Int[Array, "steps members size"]:
-    """Cut each member's rows into whole batches (one short batch if there are fewer rows)."""
-    size = min(size, rows.shape[1])
+    """Cut each member's rows into whole batches; a short rest is left out."""
     steps = rows.shape[1] // size
     return jnp.asarray(rows[:, : steps * size].reshape(-1, steps, size).swapaxes(0, 1))
 

@@ -1,0 +1,78 @@
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+from matplotlib.figure import Figure
+from typer.testing import CliRunner
+
+import unsculpt
+from unsculpt.cli import app
+from unsculpt.datasets import toys
+
+run = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"}).invoke
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Makes the demo take a moment: fewer events, one flow, one epoch."""
+    tagger, flow = toys.tagger, unsculpt.FlowDecorrelator
+    monkeypatch.setattr(
+        toys,
+        "tagger",
+        lambda background, signal, seed: tagger(background // 100, signal // 100, seed=seed),
+    )
+    quick = partial(flow, members=1, epochs=1)
+    monkeypatch.setattr(unsculpt, "FlowDecorrelator", quick, raising=False)
+
+
+def test_help_names_the_command():
+    result = run(app, ["--help"])
+    assert result.exit_code == 0
+    assert "demo" in result.output
+    assert run(app, ["demo", "--help"]).exit_code == 0
+
+
+def test_table_and_figure(small, tmp_path):
+    output = tmp_path / "figure.png"
+    result = run(app, ["demo", "--output", str(output)], catch_exceptions=False)
+    assert result.exit_code == 0
+    for word in ("R50", "1/JSD50", "ideal", "AUC", "raw score", "decorrelated"):
+        assert word in result.output
+    assert output.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_a_failure_keeps_the_older_figure(small, tmp_path, monkeypatch):
+    def stop_half_way(self, path, **options):
+        path.write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Figure, "savefig", stop_half_way)
+    output = tmp_path / "figure.png"
+    output.write_bytes(b"older")
+    result = run(app, ["demo", "--output", str(output)])
+    assert isinstance(result.exception, OSError)
+    assert output.read_bytes() == b"older"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+@pytest.mark.parametrize("name", ["missing/figure.png", "figure.txt", "figure"])
+def test_refuses_what_it_cannot_write_before_the_work(name, tmp_path):
+    result = run(app, ["demo", "--output", str(tmp_path / name)])
+    assert result.exit_code == 2
+    assert "--output" in result.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_refuses_a_folder(tmp_path):
+    folder = tmp_path / "folder.png"
+    folder.mkdir()
+    result = run(app, ["demo", "--output", str(folder)])
+    assert result.exit_code == 2
+    assert "--output" in result.output
+
+
+def test_help_does_not_wait_for_jax():
+    code = "import sys, unsculpt.cli; sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
