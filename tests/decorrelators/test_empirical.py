@@ -110,3 +110,18 @@ def test_any_sample_gives_ordered_levels_between_zero_and_one(sample, values):
     levels = cdf(np.sort(np.concatenate([sample, values])))
     assert np.all((levels >= 0) & (levels <= 1))
     assert np.diff(levels).min(initial=0) >= -1e-12
+
+
+def test_a_small_atom_in_a_continuous_score_has_its_jump():
+    rng = np.random.default_rng(0)
+    values = np.where(rng.uniform(size=20_000) < 0.004, 0.3, rng.normal(size=20_000))
+    cdf = EmpiricalCDF.of(values, np.ones(values.size))
+    levels = cdf.spread(np.full(1000, 0.3), rng)
+    assert np.ptp(levels) == pytest.approx(np.mean(values == 0.3), rel=0.05)
+
+
+def test_every_leaf_of_a_tree_has_its_jump():
+    values = np.random.default_rng(0).integers(0, 300, size=20_000).astype(float)
+    cdf = EmpiricalCDF.of(values, np.ones(values.size))
+    start = np.mean(values < 150)
+    assert cdf(np.array([150.0]))[0] == pytest.approx(start + np.mean(values == 150) / 2)

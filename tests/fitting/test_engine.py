@@ -282,3 +282,13 @@ def test_ctrl_c_is_raised(points, monkeypatch):
 def test_progress_is_silent_where_nobody_watches(points, capfd):
     fit_line(points, epochs=3)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_loss_that_is_not_finite_is_an_error_not_a_model(points):
+    with pytest.raises(FloatingPointError, match="epoch 1 of 300; lower learning_rate"):
+        fit_line((points[0], points[1] * np.float32(1e30)))
+
+
+def test_the_best_epoch_needs_held_out_events(points):
+    with pytest.raises(ValueError, match="keep='best' needs held-out events"):
+        fit_line(points, keep="best")

@@ -109,7 +109,9 @@ class EmpiricalCDF:
         """Return the log of the sample's density at each value; at an atom, of its probability."""
         low, high, rise, run = self._place(values)
         atom = high > low
-        return np.asarray(np.log(np.where(atom, high - low, rise)) - np.log(np.where(atom, 1, run)))
+        # Between the atoms of a discrete score there is nothing: a tiny density, not a warning.
+        share = np.maximum(np.where(atom, high - low, rise), np.finfo(float).tiny)
+        return np.asarray(np.log(share) - np.log(np.where(atom, 1, run)))
 
 
 def _with_atoms(
