@@ -42,8 +42,9 @@ class EmpiricalCDF:
         order = np.argsort(values, kind="stable")
         cumulative = np.cumsum(np.abs(weight)[order])
         middle = (cumulative - np.abs(weight)[order] / 2) / cumulative[-1]
-        # The outermost levels hold one event; in the bulk twenty or more lie between two knots.
-        reach = np.log(len(values))
+        # The outermost levels hold one event; in the bulk twenty or more lie between two knots. The
+        # straight line has its ends at 0 and 1: any gap there would cost it likelihood.
+        reach = np.log(len(values)) if knots > 2 else np.log(1e9)
         levels = expit(np.linspace(-reach, reach, min(knots, max(16, len(values) // 20))))
         quantiles = np.interp(levels, middle, values[order])
         quantiles[[0, -1]] = values[order[[0, -1]]]

@@ -29,6 +29,10 @@ def increasing(transform: Map, low: float, high: float, centre: float) -> Map:
     0.75
     """
     ends = transform(jnp.asarray([low, high]))
-    if ends[1] >= ends[0]:
-        return transform
-    return lambda score: 2 * centre - transform(score)
+    falls = ends[1] < ends[0]  # an array, so that the direction may differ from event to event
+
+    def rising(score: Float[Array, "..."]) -> Float[Array, "..."]:
+        value = transform(score)
+        return jnp.where(falls, 2 * centre - value, value)
+
+    return rising
