@@ -31,7 +31,7 @@ def increasing(transform: Map, low: float, high: float, centre: float) -> Map:
     ends = transform(jnp.asarray([low, high]))
     falls = ends[1] < ends[0]  # an array, so that the direction may differ from event to event
 
-    def rising(score: Float[Array, "..."]) -> Float[Array, "..."]:
+    def rising(score: Array) -> Array:
         value = transform(score)
         return jnp.where(falls, 2 * centre - value, value)
 
