@@ -2,9 +2,9 @@
 
 import multiprocessing
 import os
+import signal
 import time
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ def generate(
         seed: Any number from 0.
         workers: Processes to use; one a core if not given.
         detector: The calorimeter; ``True`` is the standard one, ``False`` none at all.
-        part: Jets in a part.
+        part: Most jets in a part.
 
     Returns:
         The file that was written: the columns of :data:`unsculpt.datasets.COLUMNS`, a column
@@ -56,8 +56,13 @@ def generate(
         >>> from unsculpt.datasets import generate
         >>> generate("jets.parquet", qcd=10_000, w=10_000)  # doctest: +SKIP
     """
-    from unsculpt.datasets.generator.detector import Detector
-    from unsculpt.datasets.generator.parts import Part, merge
+    try:
+        from unsculpt.datasets.generator.detector import Detector
+        from unsculpt.datasets.generator.parts import Part, merge
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"generating jets needs {error.name}: pip install 'unsculpt[generate]'"
+        ) from error
 
     path = Path(path)
     wanted = {name: jets for name, jets in (("qcd", qcd), ("w", w), ("top", top)) if jets > 0}
@@ -65,7 +70,7 @@ def generate(
         raise ValueError("no jets were asked for: give qcd, w or top a number")
     calorimeter = (Detector() if detector else None) if isinstance(detector, bool) else detector
     parts = [
-        Part(name, number, part, seed, calorimeter)
+        Part(name, number, min(part, jets - number * part), seed, calorimeter)
         for name, jets in wanted.items()
         for number in range(-(-jets // part))
     ]
@@ -73,7 +78,7 @@ def generate(
     folder = path.with_suffix(".parts")
     folder.mkdir(parents=True, exist_ok=True)
     _run(parts, folder, workers or os.cpu_count() or 1)
-    merge(parts, wanted, folder, path)
+    merge(parts, folder, path)
     return path
 
 
@@ -90,38 +95,34 @@ def _run(parts: "list[Part]", folder: Path, workers: int) -> None:
     start = time.monotonic()
     with (
         Progress(*columns, speed_estimate_period=300) as progress,
-        ProcessPoolExecutor(workers, context, _share, (counter,)) as pool,
+        ProcessPoolExecutor(workers, context, _start_worker, (counter,)) as pool,
     ):
         bar = progress.add_task("jets", total=total, completed=resumed, rate=0.0)
-        futures = [pool.submit(_work, part, folder) for part in missing]
+        pending = {pool.submit(_work, part, folder) for part in missing}
         try:
-            while not all(future.done() for future in futures):
-                time.sleep(0.5)
+            while pending:
+                done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
                 rate = counter.value / (time.monotonic() - start)
                 progress.update(bar, completed=resumed + counter.value, rate=rate)
-                _raise_first_failure(futures)
-        finally:
+        except BaseException:  # also an interruption: what has not started never will
             pool.shutdown(cancel_futures=True)
-        _raise_first_failure(futures)
-        progress.update(bar, completed=total)
+            raise
 
 
-def _raise_first_failure(futures: Iterable[Any]) -> None:
-    for future in futures:
-        if future.done():
-            future.result()
-
-
-def _share(counter: Any) -> None:
+def _start_worker(counter: Any) -> None:
     global _done
     _done = counter
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent alone tells of an interruption
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # C++ banners would go through the progress bar
 
 
 def _work(part: "Part", folder: Path) -> None:
-    from unsculpt.datasets.generator.parts import save
+    from unsculpt.datasets.generator.parts import write_whole
 
     def advance(jets: int) -> None:
         with _done.get_lock():
             _done.value += jets
 
-    save(part.make(advance), part.path(folder))
+    write_whole(part.make(advance), part.path(folder))
