@@ -42,14 +42,20 @@ class EarlyVeto(pythia8mc.UserHooks):  # type: ignore[misc]
 
 
 class Events(pythia8mc.Pythia):  # type: ignore[misc]
-    """A Pythia that is ready to generate ``process``; ``seed`` goes from 1 to 900 million."""
+    """A Pythia that is ready to generate.
 
-    def __init__(self, process: Process, seed: int) -> None:
+    Args:
+        process: What to generate.
+        seed: From 1 to 900 million.
+        veto: Which events to drop early.
+    """
+
+    def __init__(self, process: Process, seed: int, veto: EarlyVeto | None = None) -> None:
         super().__init__("", False)
         for setting in (*settings(process), "Random:setSeed = on", f"Random:seed = {seed}"):
             if not self.readString(setting):
                 raise ValueError(f"Pythia does not understand {setting!r}")
-        self.veto = EarlyVeto()  # Pythia alone would not keep the Python object alive
+        self.veto = veto or EarlyVeto()  # Pythia alone would not keep the Python object alive
         self.setUserHooksPtr(self.veto)
         if not self.init():
             raise RuntimeError(f"Pythia could not start with {process.hard}")
