@@ -1,7 +1,7 @@
 """The one place that names the compiler."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -14,4 +14,4 @@ Ints = NDArray[np.int64]
 
 def compiled(function: Function) -> Function:
     """Compile to machine code at the first call, and keep the result on disk."""
-    return numba.njit(cache=True)(function)  # type: ignore[return-value]
+    return cast("Function", numba.njit(cache=True)(function))
