@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -14,32 +12,15 @@ app.command()(generate)
 @pytest.fixture
 def asked(monkeypatch):
     calls = {}
-    monkeypatch.setattr(
-        unsculpt.datasets, "generate", lambda path, **kw: calls.update(kw, path=path)
-    )
+    monkeypatch.setattr(unsculpt.datasets, "generate", lambda path, **kw: calls.update(kw))
     return calls
 
 
 def test_options_reach_the_generator(asked):
-    options = [
-        "jets.parquet",
-        "--qcd",
-        "5",
-        "--w",
-        "6",
-        "--top",
-        "7",
-        "--seed",
-        "8",
-        "--workers",
-        "3",
-        "--no-detector",
-    ]
-    assert CliRunner().invoke(app, options).exit_code == 0
-    assert asked == {
-        "path": Path("jets.parquet"), "qcd": 5, "w": 6, "top": 7, "seed": 8, "workers": 3,
-        "detector": False,
-    }  # fmt: skip
+    numbers = {"qcd": 5, "w": 6, "top": 7, "seed": 8, "workers": 3}
+    options = [f"--{name}={number}" for name, number in numbers.items()]
+    assert CliRunner().invoke(app, ["jets.parquet", *options, "--no-detector"]).exit_code == 0
+    assert asked == numbers | {"detector": False}
 
 
 def test_negative_numbers_are_refused(asked):

@@ -77,9 +77,7 @@ def cluster(p: Floats, event: Ints, events: int) -> tuple[Floats, Ints, Floats, 
     return jets[inside], home[inside], p[ak.flatten(members).to_numpy()], ak.num(members).to_numpy()
 
 
-def contains_decay(
-    jets: Floats, home: Ints, particles: Particles, quarks: int
-) -> NDArray[np.bool_]:
+def contains_decay(jets: Floats, home: Ints, particles: Particles, quarks: int) -> Bools:
     """Whether all quarks of one W (``quarks=2``) or top (``quarks=3``) are within the radius."""
     parent = particles.pdg[particles.mother]
     product = (particles.status == -23) & np.isin(np.abs(parent), (6, 24))
