@@ -58,7 +58,7 @@ def main(names, events):
         print(f"{name:>4}: the veto loses {lost} of {found} jets ({lost / found:.2%})", flush=True)
         whole, _ = jet_cross_section(process, events)
         edges = f"PhaseSpace:pTHatMin = {low}", f"PhaseSpace:pTHatMax = {high}"
-        missed, error = jet_cross_section(process, events // 5, *edges)
+        missed, error = jet_cross_section(process, BATCH, *edges)
         print(
             f"      {low}-{high} GeV would add {missed / whole:.2%} ± {error / whole:.2%}",
             flush=True,

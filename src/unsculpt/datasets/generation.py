@@ -36,7 +36,8 @@ def generate(
     Protons collide at 13 TeV in Pythia 8; anti-kt jets of radius 1 with a mass of 50 to 300 GeV
     are kept, W and top jets when they contain all their quarks. The same seed gives the same
     jets, whatever the number of workers. Finished parts are kept beside the file in
-    ``<name>.parts``: after an interruption, or to ask for more jets, run it again.
+    ``<name>.parts``: after an interruption, or to ask for more jets, run it again. A script has
+    to call this under ``if __name__ == "__main__":``, since the workers import it.
 
     Args:
         path: The file to write, ``*.parquet``.

@@ -16,7 +16,7 @@ class EarlyVeto(pythia8mc.UserHooks):  # type: ignore[misc]
     Most events with a hard scattering below the window have no jet in it, and most of the time
     an event takes goes into its soft multiparton interactions. So the evolution pauses at
     ``EARLY_SCALE`` and clusters what is there. Softer radiation seldom moves a jet by more than the
-    margin: about 0.3% of the selected jets are lost.
+    margin: less than one in a hundred of the selected jets are lost.
     """
 
     def __init__(self) -> None:
