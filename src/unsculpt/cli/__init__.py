@@ -3,6 +3,7 @@
 import typer
 
 from unsculpt.cli.demo import demo
+from unsculpt.cli.generate import generate
 
 app = typer.Typer(
     name="unsculpt",
@@ -11,8 +12,4 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
-
-
-@app.callback()
-def _commands() -> None:
-    """Makes `demo` a word to type even while it is the only command."""
+app.command()(generate)

@@ -1,0 +1,23 @@
+"""``unsculpt generate``: make jets with Pythia and FastJet."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def generate(
+    path: Annotated[Path, typer.Argument(help="The Parquet file to write.")],
+    qcd: Annotated[int, typer.Option(min=0, help="Number of quark and gluon jets.")] = 10_000,
+    w: Annotated[int, typer.Option(min=0, help="Number of W jets.")] = 10_000,
+    top: Annotated[int, typer.Option(min=0, help="Number of top jets.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same jets.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; one a core if not given.")
+    ] = None,
+    detector: Annotated[bool, typer.Option(help="Simulate a calorimeter.")] = True,
+) -> None:
+    """Generate jets of 300 to 400 GeV; interrupted, it resumes where it stopped."""
+    from unsculpt.datasets import generate as make
+
+    make(path, qcd=qcd, w=w, top=top, seed=seed, workers=workers, detector=detector)

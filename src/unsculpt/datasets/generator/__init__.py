@@ -1,0 +1,1 @@
+"""Makes jets: Pythia events, a parametric detector, FastJet clustering, substructure."""

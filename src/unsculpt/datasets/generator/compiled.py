@@ -1,0 +1,17 @@
+"""The one place that names the compiler."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def compiled(function: Function) -> Function:
+    """Compile to machine code at the first call, and keep the result on disk."""
+    return cast("Function", numba.njit(cache=True)(function))

@@ -1,0 +1,26 @@
+"""A Rich progress bar for downloads."""
+
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+class DownloadBar:
+    """What Pooch asks of a progress bar, drawn by Rich."""
+
+    def __init__(self, name: str) -> None:
+        columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn()
+        self._progress = Progress(*columns, TimeRemainingColumn())
+        self._task = self._progress.add_task(name)
+        self.total: int | None = None
+
+    def update(self, size: int) -> None:
+        """Another ``size`` bytes came."""
+        self._progress.start()
+        self._progress.update(self._task, total=self.total, advance=size)
+
+    def reset(self) -> None:
+        """Pooch winds the bar back before it fills it for good."""
+        self._progress.update(self._task, completed=0)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self._progress.stop()

@@ -1,0 +1,29 @@
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import unsculpt.datasets
+from unsculpt.cli.generate import generate
+
+app = typer.Typer()
+app.command()(generate)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    calls = {}
+    monkeypatch.setattr(unsculpt.datasets, "generate", lambda path, **kw: calls.update(kw))
+    return calls
+
+
+def test_options_reach_the_generator(asked):
+    numbers = {"qcd": 5, "w": 6, "top": 7, "seed": 8, "workers": 3}
+    options = [f"--{name}={number}" for name, number in numbers.items()]
+    assert CliRunner().invoke(app, ["jets.parquet", *options, "--no-detector"]).exit_code == 0
+    assert asked == numbers | {"detector": False}
+
+
+def test_negative_numbers_are_refused(asked):
+    result = CliRunner().invoke(app, ["jets.parquet", "--qcd", "-1"])
+    assert result.exit_code == 2
+    assert not asked
