@@ -27,3 +27,13 @@ def test_negative_numbers_are_refused(asked):
     result = CliRunner().invoke(app, ["jets.parquet", "--qcd", "-1"])
     assert result.exit_code == 2
     assert not asked
+
+
+def test_what_the_generator_refuses_is_said_without_a_traceback(monkeypatch):
+    def refuse(path, **settings):
+        raise ModuleNotFoundError("generating jets needs numba: pip install 'unsculpt[generate]'")
+
+    monkeypatch.setattr(unsculpt.datasets, "generate", refuse)
+    result = CliRunner().invoke(app, ["jets.parquet"])
+    assert result.exit_code == 1
+    assert "pip install 'unsculpt[generate]'" in result.output

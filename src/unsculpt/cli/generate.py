@@ -20,4 +20,8 @@ def generate(
     """Generate jets of 300 to 400 GeV; interrupted, it resumes where it stopped."""
     from unsculpt.datasets import generate as make
 
-    make(path, qcd=qcd, w=w, top=top, seed=seed, workers=workers, detector=detector)
+    try:
+        make(path, qcd=qcd, w=w, top=top, seed=seed, workers=workers, detector=detector)
+    except (ModuleNotFoundError, ValueError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(1) from None
