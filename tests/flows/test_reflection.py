@@ -1,3 +1,4 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -8,8 +9,19 @@ from unsculpt.flows import increasing
 SCORES = jnp.linspace(-3, 3, 101)
 
 
-def test_a_rising_map_is_returned_as_it_is():
-    assert increasing(norm.cdf, -1.0, 1.0, centre=0.5) is norm.cdf
+def test_a_rising_map_keeps_its_values():
+    scores = jnp.linspace(-3, 3, 101)
+    rising = increasing(norm.cdf, -1.0, 1.0, centre=0.5)
+    assert jnp.array_equal(rising(scores), norm.cdf(scores))
+
+
+def test_the_direction_may_differ_from_event_to_event():
+    slopes = jnp.array([2.0, -3.0])
+
+    def flow(slope, score):
+        return increasing(lambda s: slope * s, -1.0, 1.0, centre=0.0)(score)
+
+    assert jax.jit(jax.vmap(flow))(slopes, jnp.ones(2)).tolist() == [2.0, 3.0]
 
 
 @pytest.mark.parametrize("centre", [0.5, 0.0, 2.0])
