@@ -18,8 +18,8 @@ def in_blocks(
 ) -> NDArray[np.float64]:
     """Return `function(*columns)`, one number an event and each event by itself.
 
-    NumPy's searches and JAX let go of Python's lock while they compute: two threads on two cores
-    were measured to take 0.7 of the time of one.
+    NumPy's searches and JAX let go of Python's lock while they compute. Blocks and two threads
+    together were measured to take 0.7 of the time of one pass over two million events.
     """
     events = len(columns[0])
     # The first block alone: what the function keeps for later calls is then made once.
