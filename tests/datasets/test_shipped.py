@@ -121,6 +121,11 @@ def test_a_classifier_separates_and_sculpts(held_out):
     assert metrics.inverse_jsd(score, held_out.label, held_out.mass, bins=edges) < 30
 
 
+def test_two_variables_give_the_mass_away(jets):
+    zcut, sqrtd12 = (jets.features[:, jets.names.index(name)] for name in ("zcutdef", "sqrtd12"))
+    assert sqrtd12 * np.sqrt(1 / zcut - 1) == pytest.approx(jets.mass, rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("name", "sign"), [("d2", -1), ("tau21", -1), ("ktdr", +1), ("sqrtd12", +1)]
 )
