@@ -26,7 +26,7 @@ def demo(
             "--output", "-o", dir_okay=False, help="Where to write the figure (PNG, PDF or SVG)."
         ),
     ] = Path("unsculpt-demo.png"),
-    seed: Annotated[int, typer.Option(help="Of the tagger and the flow.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the tagger and the flow.")] = 0,
 ) -> None:
     """Train a W tagger on the jets of the package and decorrelate it from their mass.
 

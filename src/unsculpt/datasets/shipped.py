@@ -39,7 +39,7 @@ def load_jets(split: str | None = None, *, top: bool = False) -> Jets:
     return Jets(
         features=np.stack([table[name].to_numpy() for name in VARIABLES], axis=1),
         names=VARIABLES,
-        mass=table["mass"].to_numpy(),
-        label=table["process"].to_numpy(),
+        mass=table["mass"].to_numpy().copy(),  # Arrow's own memory is read-only
+        label=table["process"].to_numpy().copy(),
         weight=np.ones(len(table), np.float32),
     )
