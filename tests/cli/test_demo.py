@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -7,21 +8,23 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import unsculpt
+from unsculpt import datasets
 from unsculpt.cli import app
-from unsculpt.datasets import toys
 
 run = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"}).invoke
 
 
 @pytest.fixture
 def small(monkeypatch):
-    """Makes the demo take a moment: fewer events, one flow, one epoch."""
-    tagger, flow = toys.tagger, unsculpt.FlowDecorrelator
-    monkeypatch.setattr(
-        toys,
-        "tagger",
-        lambda background, signal, seed: tagger(background // 100, signal // 100, seed=seed),
-    )
+    """Makes the demo take a moment: fewer jets, one flow, one epoch."""
+    load_jets, flow = datasets.load_jets, unsculpt.FlowDecorrelator
+
+    def load_few(split):
+        jets = load_jets(split)
+        columns = ("features", "mass", "label", "weight")
+        return replace(jets, **{name: getattr(jets, name)[::50] for name in columns})
+
+    monkeypatch.setattr(datasets, "load_jets", load_few)
     quick = partial(flow, members=1, epochs=1)
     monkeypatch.setattr(unsculpt, "FlowDecorrelator", quick, raising=False)
 
