@@ -18,7 +18,7 @@ from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.blocks import in_blocks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.flow_column import FlowColumn
-from unsculpt.decorrelators.inputs import (
+from unsculpt.models.inputs import (
     Floats,
     count_events,
     event_weights,

@@ -7,7 +7,7 @@ values of a hyper-parameter) are one vmapped axis of one program.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -19,12 +19,13 @@ import optax
 from jaxtyping import Array, Float, Int, PyTree
 from numpy.typing import NDArray
 
+from unsculpt.fitting.order import EventOrder
 from unsculpt.fitting.progress import EpochProgress
 
 Model = TypeVar("Model", bound=eqx.Module)
 Loss = Callable[[Any, Any, Array, Any], Array]
 
-_ADAM = optax.scale_by_adam()
+ADAM = optax.scale_by_adam()
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,12 @@ def fit(
     epochs: int,
     batch_size: int,
     learning_rate: float,
-    seed: int,
+    seed: int | Sequence[int] | NDArray[np.integer],
     weight: NDArray[np.floating] | None = None,
     settings: PyTree = None,
     validation: float = 0.0,
     keep: Literal["best", "last"] = "last",
+    optimiser: optax.GradientTransformation = ADAM,
     title: str = "Fitting",
 ) -> Fit[Model]:
     """Train the members of `model` with Adam, the rate annealed to zero by a cosine.
@@ -72,13 +74,16 @@ def fit(
         epochs: passes over each member's training events.
         batch_size: events a step; a last incomplete batch is left out of that epoch, and since
             the order is drawn anew each epoch every event gets its turn.
-        learning_rate: Adam's rate at the start.
-        seed: fixes the splits and the order of events.
+        learning_rate: the rate at the start.
+        seed: fixes the splits and the order of events. One seed gives every member its own; with
+            one for each member, members of the same seed share them.
         weight: event weights, negative ones included; scaled here to mean one.
         settings: per-member values handed to `loss`, members on the leading axis.
         validation: fraction of events each member holds out, a different set for each, so that
             the ensemble as a whole sees them all.
         keep: parameters of the epoch with the lowest validation loss, or of the last one.
+        optimiser: turns a gradient into the step that the rate multiplies; like `loss`, pass the
+            same object every time.
         title: shown beside the progress bar.
     """
     parameters, static = eqx.partition(model, eqx.is_inexact_array)
@@ -88,33 +93,32 @@ def fit(
     data = jax.tree.map(jnp.asarray, (data, weight.astype(np.float32)))
     settings = jax.tree.map(jnp.asarray, settings)
 
-    rng = np.random.default_rng(seed)
     held_out = round(validation * events)
     if keep == "best" and not held_out:
         raise ValueError(f"keep='best' needs held-out events; validation={validation} leaves none")
-    rows = rng.permuted(np.tile(np.arange(events, dtype=np.int32), (members, 1)), axis=1)
-    validation_rows, rows = rows[:, :held_out], rows[:, held_out:]
-    batch_size = min(batch_size, rows.shape[1])
-    steps = rows.shape[1] // batch_size
+    order = EventOrder(seed, members, events, held_out)
+    batch_size = min(batch_size, order.events)
+    steps = order.events // batch_size
 
-    state = jax.vmap(_ADAM.init)(parameters)
+    follow = None if order.follow is None else jnp.asarray(order.follow)
+    state = jax.vmap(optimiser.init)(parameters)
     best, lowest = parameters, jnp.full(members, jnp.inf)
     best_epoch = np.zeros(members, dtype=np.int64)
     history = np.full((2, epochs, members), np.nan)
     # Batches of the size that leaves out fewest: these are not drawn anew.
     validation_size = held_out // max(1, held_out // batch_size)
-    validation_batches = _batches(validation_rows, validation_size) if held_out else None
-    batches = _batches(rows, batch_size)
+    validation_batches = _batches(order.held_out, validation_size) if held_out else None
+    batches = _batches(order.first, batch_size)
     with EpochProgress(title, epochs) as progress:
         for epoch in range(epochs):
             phase = (np.arange(epoch * steps, (epoch + 1) * steps) / (epochs * steps)).astype("f4")
             rates = jnp.asarray(learning_rate * (1 + np.cos(np.pi * phase)) / 2)
             parameters, state, train = _epoch(
-                loss, static, parameters, state, data, settings, batches, rates
+                loss, optimiser, static, parameters, state, data, settings, batches, follow, rates
             )
             # The device is at work: shuffle for the next epoch before waiting for this one.
             if epoch + 1 < epochs:
-                batches = _batches(rng.permuted(rows, axis=1), batch_size)
+                batches = _batches(order.draw(), batch_size)
             history[0, epoch] = train
             if not np.isfinite(history[0, epoch]).all():
                 raise FloatingPointError(
@@ -123,7 +127,9 @@ def fit(
                 )
             value = train
             if validation_batches is not None:
-                value = _evaluate(loss, static, parameters, data, settings, validation_batches)
+                value = _evaluate(
+                    loss, static, parameters, data, settings, validation_batches, follow
+                )
                 history[1, epoch] = value
             if keep == "best":
                 better = value < lowest
@@ -136,8 +142,8 @@ def fit(
     return Fit(eqx.combine(best, static), history[0], history[1], best_epoch)
 
 
-def _batches(rows: Int[np.ndarray, "members n"], size: int) -> Int[Array, "steps members size"]:
-    """Cut each member's rows into whole batches; a short rest is left out."""
+def _batches(rows: Int[np.ndarray, "orders n"], size: int) -> Int[Array, "steps orders size"]:
+    """Cut the rows of each order into whole batches; a short rest is left out."""
     steps = rows.shape[1] // size
     return jnp.asarray(rows[:, : steps * size].reshape(-1, steps, size).swapaxes(0, 1))
 
@@ -152,12 +158,14 @@ def _choose(better: Array) -> Callable[[Array, Array], Array]:
 @eqx.filter_jit
 def _epoch(
     loss: Loss,
+    optimiser: optax.GradientTransformation,
     static: PyTree,
     parameters: PyTree,
     state: PyTree,
     data: PyTree,
     settings: PyTree,
-    batches: Int[Array, "steps members size"],
+    batches: Int[Array, "steps orders size"],
+    follow: Int[Array, " members"] | None,
     rates: Float[Array, " steps"],
 ) -> tuple[PyTree, PyTree, Float[Array, " members"]]:
     def member_step(
@@ -167,12 +175,16 @@ def _epoch(
             return _batch_loss(loss, static, parameters, data, setting, rows)
 
         value, gradient = jax.value_and_grad(objective)(parameters)
-        update, state = _ADAM.update(gradient, state)
+        update, state = optimiser.update(gradient, state)
         parameters = jax.tree.map(lambda p, u: p - rate * u, parameters, update)
         return parameters, state, value
 
     def step(carry: tuple[PyTree, PyTree], batch: tuple[Array, Array]) -> Any:
-        *carry_, value = jax.vmap(member_step, in_axes=(0, 0, 0, 0, None))(*carry, settings, *batch)
+        rows, rate = batch
+        rows = rows if follow is None else rows[follow]
+        *carry_, value = jax.vmap(member_step, in_axes=(0, 0, 0, 0, None))(
+            *carry, settings, rows, rate
+        )
         return tuple(carry_), value
 
     (parameters, state), values = jax.lax.scan(step, (parameters, state), (batches, rates))
@@ -186,12 +198,14 @@ def _evaluate(
     parameters: PyTree,
     data: PyTree,
     settings: PyTree,
-    batches: Int[Array, "steps members size"],
+    batches: Int[Array, "steps orders size"],
+    follow: Int[Array, " members"] | None,
 ) -> Float[Array, " members"]:
     def step(_: None, rows: Array) -> tuple[None, Array]:
         def member(parameters: PyTree, setting: Any, rows: Array) -> Array:
             return _batch_loss(loss, static, parameters, data, setting, rows)
 
+        rows = rows if follow is None else rows[follow]
         return None, jax.vmap(member)(parameters, settings, rows)
 
     return jax.lax.scan(step, None, batches)[1].mean(axis=0)
