@@ -16,9 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.flatten_util import ravel_pytree
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as Split
 from jaxtyping import Array, Float, Int, PyTree
 from numpy.typing import NDArray
 
+from unsculpt.cores import share_out
 from unsculpt.fitting.order import EventOrder
 from unsculpt.fitting.progress import EpochProgress
 
@@ -59,6 +63,7 @@ def fit(
     validation: float = 0.0,
     keep: Literal["best", "last"] = "last",
     optimiser: optax.GradientTransformation = ADAM,
+    additive: bool = False,
     title: str = "Fitting",
 ) -> Fit[Model]:
     """Train the members of `model` with Adam, the rate annealed to zero by a cosine.
@@ -84,14 +89,14 @@ def fit(
         keep: parameters of the epoch with the lowest validation loss, or of the last one.
         optimiser: turns a gradient into the step that the rate multiplies; like `loss`, pass the
             same object every time.
+        additive: whether the loss of a batch is the mean of the losses of its parts, so that
+            several cores may share a batch.
         title: shown beside the progress bar.
     """
     parameters, static = eqx.partition(model, eqx.is_inexact_array)
     members = jax.tree.leaves(parameters)[0].shape[0]
     events = jax.tree.leaves(data)[0].shape[0]
     weight = np.ones(events) if weight is None else weight / np.mean(weight)
-    data = jax.tree.map(jnp.asarray, (data, weight.astype(np.float32)))
-    settings = jax.tree.map(jnp.asarray, settings)
 
     held_out = round(validation * events)
     if keep == "best" and not held_out:
@@ -100,8 +105,13 @@ def fit(
     batch_size = min(batch_size, order.events)
     steps = order.events // batch_size
 
-    follow = None if order.follow is None else jnp.asarray(order.follow)
-    state = jax.vmap(optimiser.init)(parameters)
+    mesh = share_out(members, batch_size, additive)
+    data, by_member = _spread(
+        mesh,
+        (data, weight.astype(np.float32)),
+        (parameters, jax.vmap(optimiser.init)(parameters), settings, order.follow),
+    )
+    parameters, state, settings, follow = by_member
     best, lowest = parameters, jnp.full(members, jnp.inf)
     best_epoch = np.zeros(members, dtype=np.int64)
     history = np.full((2, epochs, members), np.nan)
@@ -114,7 +124,17 @@ def fit(
             phase = (np.arange(epoch * steps, (epoch + 1) * steps) / (epochs * steps)).astype("f4")
             rates = jnp.asarray(learning_rate * (1 + np.cos(np.pi * phase)) / 2)
             parameters, state, train = _epoch(
-                loss, optimiser, static, parameters, state, data, settings, batches, follow, rates
+                loss,
+                optimiser,
+                static,
+                mesh,
+                parameters,
+                state,
+                data,
+                settings,
+                batches,
+                follow,
+                rates,
             )
             # The device is at work: shuffle for the next epoch before waiting for this one.
             if epoch + 1 < epochs:
@@ -139,7 +159,20 @@ def fit(
             progress.advance(float(np.mean(value)))
     if keep == "last":
         best, best_epoch = parameters, np.full(members, epochs - 1)
-    return Fit(eqx.combine(best, static), history[0], history[1], best_epoch)
+    model = eqx.combine(jax.device_get(best), static)
+    return Fit(model, history[0], history[1], best_epoch)
+
+
+def _spread(mesh: Mesh, everywhere: PyTree, by_member: PyTree) -> tuple[PyTree, PyTree]:
+    """Put arrays on all devices of the mesh, whole or divided by member."""
+
+    def put(split: Split) -> Callable[[Array], Array]:
+        return lambda array: jax.device_put(array, NamedSharding(mesh, split))
+
+    return (
+        jax.tree.map(put(Split()), everywhere),
+        jax.tree.map(put(Split("members")), by_member),
+    )
 
 
 def _batches(rows: Int[np.ndarray, "orders n"], size: int) -> Int[Array, "steps orders size"]:
@@ -160,35 +193,62 @@ def _epoch(
     loss: Loss,
     optimiser: optax.GradientTransformation,
     static: PyTree,
+    mesh: Mesh,
     parameters: PyTree,
     state: PyTree,
-    data: PyTree,
     settings: PyTree,
-    batches: Int[Array, "steps orders size"],
     follow: Int[Array, " members"] | None,
+    batches: Int[Array, "steps orders size"],
+    data: PyTree,
     rates: Float[Array, " steps"],
 ) -> tuple[PyTree, PyTree, Float[Array, " members"]]:
+    shared_batch = mesh.shape["events"] > 1
+
     def member_step(
-        parameters: PyTree, state: PyTree, setting: Any, rows: Array, rate: Array
+        parameters: PyTree, state: PyTree, setting: Any, data: PyTree, rows: Array, rate: Array
     ) -> Any:
         def objective(parameters: PyTree) -> Array:
             return _batch_loss(loss, static, parameters, data, setting, rows)
 
         value, gradient = jax.value_and_grad(objective)(parameters)
+        if shared_batch:
+            # All numbers at once: handing them around array by array costs more than is gained.
+            flat, unravel = ravel_pytree((value, gradient))
+            value, gradient = unravel(jax.lax.pmean(flat, "events"))
         update, state = optimiser.update(gradient, state)
         parameters = jax.tree.map(lambda p, u: p - rate * u, parameters, update)
         return parameters, state, value
 
-    def step(carry: tuple[PyTree, PyTree], batch: tuple[Array, Array]) -> Any:
-        rows, rate = batch
-        rows = rows if follow is None else rows[follow]
-        *carry_, value = jax.vmap(member_step, in_axes=(0, 0, 0, 0, None))(
-            *carry, settings, rows, rate
-        )
-        return tuple(carry_), value
+    def on_one_device(
+        parameters: PyTree,
+        state: PyTree,
+        settings: PyTree,
+        follow: Array | None,
+        batches: Array,
+        data: PyTree,
+        rates: Array,
+    ) -> Any:
+        def step(carry: tuple[PyTree, PyTree], batch: tuple[Array, Array]) -> Any:
+            rows, rate = batch
+            rows = rows if follow is None else rows[follow]
+            *carry_, value = jax.vmap(member_step, in_axes=(0, 0, 0, None, 0, None))(
+                *carry, settings, data, rows, rate
+            )
+            return tuple(carry_), value
 
-    (parameters, state), values = jax.lax.scan(step, (parameters, state), (batches, rates))
-    return parameters, state, values.mean(axis=0)
+        (parameters, state), values = jax.lax.scan(step, (parameters, state), (batches, rates))
+        return parameters, state, values.mean(axis=0)
+
+    by_member = Split("members")
+    by_order = Split(None, "members" if follow is None else None, "events")
+    parameters, state, values = jax.shard_map(
+        on_one_device,
+        mesh=mesh,
+        in_specs=(by_member, by_member, by_member, by_member, by_order, Split(), Split()),
+        out_specs=by_member,
+        check_vma=False,  # it cannot see that shares of a batch end with the same numbers
+    )(parameters, state, settings, follow, batches, data, rates)
+    return parameters, state, values
 
 
 @eqx.filter_jit
