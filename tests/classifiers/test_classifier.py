@@ -7,12 +7,12 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unsculpt.classifiers import Classifier
-from unsculpt.penalties import distance_correlation
+from unsculpt.classifiers.recipe import Recipe
+from unsculpt.penalties import distance_correlation, moment_decomposition
 
 
 def parameters(classifier):
@@ -26,23 +26,25 @@ def sculpting(classifier, events):
     return float(distance_correlation(score, events.mass[background]))
 
 
-class TestSeparation:
-    def test_two_normal_classes_reach_the_best_there_is(self):
-        rng = np.random.default_rng(0)
-        y = rng.integers(2, size=10_000)
-        X = rng.normal(size=(10_000, 3)) + 0.7 * y[:, None]
-        classifier = Classifier(epochs=10).fit(X[:5000], y[:5000])
-        best = norm.cdf(0.7 * 3**0.5 / 2**0.5)
-        found = roc_auc_score(y[5000:], classifier.decision_function(X[5000:]))
-        assert best - 0.015 < found < best + 0.015
+@pytest.fixture
+def trained(quick):
+    """Parameters of a good fit; the shapes of `quick`, so nothing more is compiled."""
+    return quick | {"epochs": 40, "learning_rate": 1e-2}
 
-    def test_probabilities_are_calibrated(self):
-        rng = np.random.default_rng(0)
-        y = rng.integers(2, size=8000)
-        X = rng.normal(size=(8000, 1)) + y[:, None]
-        theirs = LogisticRegression().fit(X, y).predict_proba(X)
-        ours = Classifier(epochs=10).fit(X, y).predict_proba(X)
-        assert np.abs(ours - theirs).mean() < 0.03
+
+class TestSeparation:
+    def test_it_reaches_the_best_there_is(self, trained, events, fresh):
+        classifier = Classifier(**trained).fit(events.X, events.y)
+        # Shifts of one in two independent features of variance 5/4 and 1.
+        best = norm.cdf(((1 / 1.25 + 1) / 2) ** 0.5)
+        found = roc_auc_score(fresh.y, classifier.decision_function(fresh.X))
+        assert found == pytest.approx(best, abs=0.015)
+
+    def test_probabilities_are_calibrated(self, trained, events, fresh):
+        # Normal features of equal widths have log odds that are linear.
+        theirs = LogisticRegression().fit(events.X, events.y).predict_proba(fresh.X)
+        ours = Classifier(**trained).fit(events.X, events.y).predict_proba(fresh.X)
+        assert np.abs(ours - theirs).mean() < 0.05
 
     def test_three_classes(self):
         X, y = load_iris(return_X_y=True)
@@ -52,9 +54,9 @@ class TestSeparation:
         assert share.shape == classifier.decision_function(X).shape == (150, 3)
         np.testing.assert_allclose(share.sum(axis=1), 1)
 
-    def test_weights_shift_the_odds(self, events, quick):
+    def test_weights_shift_the_odds(self, events, trained):
         one, two = (
-            Classifier(**quick | {"epochs": 20}).fit(
+            Classifier(**trained).fit(
                 events.X, events.y, sample_weight=np.where(events.y == 1, factor, 1.0)
             )
             for factor in (1, 5)
@@ -62,32 +64,15 @@ class TestSeparation:
         shift = two.decision_function(events.X) - one.decision_function(events.X)
         assert np.median(shift) == pytest.approx(np.log(5), abs=0.4)
 
-    def test_a_negative_weight_cancels_a_positive_duplicate(self, events, quick):
-        settings = quick | {"epochs": 20, "batch_size": 10**6}
-        junk = np.tile([[3.0, -3.0]], (200, 1))
-        X = np.concatenate([events.X, junk, junk])
-        y = np.concatenate([events.y, np.ones(400, int)])
-        weight = np.repeat([1.0, 1.0, -1.0], [2000, 200, 200])
-        clean = Classifier(**settings).fit(X, y, sample_weight=np.repeat([1.0, 0.0], [2000, 400]))
-        dirty = Classifier(**settings).fit(X, y, sample_weight=weight)
-        np.testing.assert_allclose(
-            clean.predict_proba(events.X), dirty.predict_proba(events.X), atol=1e-3
-        )
-
 
 class TestPenalty:
     @pytest.mark.parametrize(
         "strong",
-        [
-            Classifier.disco(10),
-            Classifier.mode(50),
-            Classifier.adversarial(20),
-        ],
+        [Classifier.disco(1), Classifier.mode(10), Classifier.adversarial(5)],
         ids=["disco", "mode", "adversary"],
     )
-    def test_it_takes_out_what_the_score_knows_of_the_mass(self, strong, events, fresh):
-        usual = {"hidden": (32, 32), "epochs": 40, "batch_size": 500, "learning_rate": 5e-3}
-        strong.set_params(**usual).fit(events.X, events.y, protected=events.mass)
+    def test_it_takes_out_what_the_score_knows_of_the_mass(self, strong, trained, events, fresh):
+        strong.set_params(**trained).fit(events.X, events.y, protected=events.mass)
         plain = clone(strong).set_params(alpha=0).fit(events.X, events.y)
         assert sculpting(strong, fresh) < 0.4 * sculpting(plain, fresh)
         assert roc_auc_score(fresh.y, strong.decision_function(fresh.X)) > 0.7
@@ -101,32 +86,21 @@ class TestPenalty:
         assert parameters(zero) == parameters(none)
         assert zero.history_["train_loss"].tobytes() == none.history_["train_loss"].tobytes()
 
-    def test_any_function_will_do(self, events, quick):
+    def test_any_function_will_do(self, events, trained):
         def pull_down(scores, protected, *, sample_weight):
             return (sample_weight * scores).sum() / sample_weight.sum()
 
-        usual = quick | {"epochs": 10}
-        plain = Classifier(**usual).fit(events.X, events.y)
-        pulled = Classifier(penalty=pull_down, alpha=5, **usual)
+        plain = Classifier(**trained).fit(events.X, events.y)
+        pulled = Classifier(penalty=pull_down, alpha=5, **trained)
         pulled.fit(events.X, events.y, protected=events.mass)
         background = events.X[events.y == 0]
         scores = [c.predict_proba(background)[:, 1].mean() for c in (plain, pulled)]
         assert scores[1] < 0.8 * scores[0]
 
-    def test_options_reach_the_penalty(self, events, quick):
-        one, two = (
-            Classifier.disco(5, penalty_options={"power": power}, **quick).fit(
-                events.X, events.y, protected=events.mass
-            )
-            for power in (1, 2)
-        )
-        assert parameters(one) != parameters(two)
-
-    def test_many_attributes(self, events, quick):
-        table = np.column_stack([events.mass, events.X[:, 1]])
-        for classifier in (Classifier.disco(2, **quick), Classifier.adversarial(2, **quick)):
-            classifier.fit(events.X, events.y, protected=table)
-            assert np.isfinite(classifier.history_["train_loss"]).all()
+    def test_options_reach_the_penalty(self):
+        recipe = Recipe.of(Classifier.mode(5, order=2).get_params())
+        assert recipe.penalty is moment_decomposition
+        assert recipe.options == (("order", 2),)
 
     def test_units_of_the_attribute_do_not_matter(self, events, quick, normalised):
         in_mev = Classifier.disco(2, **quick)
@@ -194,9 +168,11 @@ class TestManners:
         with pytest.raises(NotFittedError):
             copied.predict_proba([[1.0, 2.0]])
 
-    def test_in_a_pipeline_and_cross_validated(self, events, quick):
-        pipeline = make_pipeline(StandardScaler(), Classifier(**quick | {"epochs": 20}))
-        assert cross_val_score(pipeline, events.X, events.y, cv=2).min() > 0.6
+    def test_in_a_pipeline(self, events, quick, tagger):
+        pipeline = make_pipeline(StandardScaler(), Classifier(**quick)).fit(events.X, events.y)
+        np.testing.assert_allclose(
+            pipeline.predict_proba(events.X), tagger.predict_proba(events.X), atol=1e-5
+        )
 
     def test_labels_come_back_as_they_were(self, events, quick):
         named = np.where(events.y == 1, "signal", "background")

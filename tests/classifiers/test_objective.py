@@ -64,6 +64,15 @@ def test_with_more_signals_the_penalty_is_the_mean_of_theirs():
     assert float(value - plain) == pytest.approx(np.mean(each), rel=1e-3)
 
 
+def test_many_attributes_reach_the_penalty_together():
+    (x, y, m), weight = batch(attributes=2)
+    plain = Objective()(Contest(network()), (x, y, None), weight, 0.0)
+    value = Objective(distance_correlation, (), 200)(Contest(network()), (x, y, m), weight, 1.0)
+    score, b = expit(np.asarray(network()(x))[:, 0]), y == 0
+    expected = distance_correlation(score[b], m[b], sample_weight=weight[b])
+    assert float(value - plain) == pytest.approx(float(expected), rel=1e-3)
+
+
 def test_a_batch_with_more_background_than_room_still_has_a_penalty():
     (x, y, m), weight = batch()
     objective = Objective(distance_correlation, (), 50)
