@@ -13,6 +13,7 @@ original sample, 360,000 jets; without them, random numbers of the same shape.
 import argparse
 import math
 import time
+from itertools import pairwise
 
 import jax
 import numpy as np
@@ -94,7 +95,7 @@ def plain_loop(X: np.ndarray, y: np.ndarray, epochs: int, device: str) -> float:
     label = torch.tensor(y, dtype=torch.float32, device=device)
     widths = (X.shape[1], 64, 64, 64, 1)
     layers = []
-    for inputs, outputs in zip(widths[:-1], widths[1:], strict=True):
+    for inputs, outputs in pairwise(widths):
         layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
     network = torch.nn.Sequential(*layers[:-1]).to(device)
     entropy = torch.nn.BCEWithLogitsLoss()

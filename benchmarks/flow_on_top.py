@@ -69,7 +69,7 @@ def figures(score: np.ndarray, jets: object) -> tuple[float, float, float]:
     rejection = metrics.rejection(score, jets.label)
     inverse = metrics.inverse_jsd(score, jets.label, jets.mass, bins=BINS)
     ideal = metrics.ideal_inverse_jsd(score, jets.label, jets.mass, bins=BINS)
-    return rejection, inverse, float(np.mean(ideal))
+    return rejection, inverse, ideal.mean
 
 
 def with_error(values: np.ndarray) -> str:

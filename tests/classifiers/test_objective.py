@@ -23,16 +23,20 @@ def batch(n=300, classes=2, attributes=1):
     return (x, rng.integers(classes, size=n), protected), rng.uniform(0.5, 1.5, n).astype("f4")
 
 
+def loss(objective, contest, data, weight, alpha=0.0):
+    return objective(contest, jax.tree.map(jnp.asarray, data), jnp.asarray(weight), alpha)
+
+
 def test_two_classes_give_the_binary_cross_entropy():
     (x, y, _), weight = batch()
-    value = Objective()(Contest(network()), (x, y, None), weight, 0.0)
+    value = loss(Objective(), Contest(network()), (x, y, None), weight)
     theirs = log_loss(y, expit(np.asarray(network()(x))[:, 0]), sample_weight=weight)
     assert float(value) == pytest.approx(theirs * weight.mean(), rel=1e-5)
 
 
 def test_more_classes_give_the_softmax_cross_entropy():
     (x, y, _), weight = batch(classes=3)
-    value = Objective()(Contest(network(2)), (x, y, None), weight, 0.0)
+    value = loss(Objective(), Contest(network(2)), (x, y, None), weight)
     logits = np.column_stack([np.zeros(len(x)), network(2)(x)])
     theirs = log_loss(y, softmax(logits, axis=1), sample_weight=weight)
     assert float(value) == pytest.approx(theirs * weight.mean(), rel=1e-5)
@@ -46,8 +50,8 @@ def test_more_classes_give_the_softmax_cross_entropy():
 )
 def test_the_penalty_sees_the_probabilities_of_background_alone(penalty, options, room):
     (x, y, m), weight = batch()
-    plain = Objective()(Contest(network()), (x, y, None), weight, 0.0)
-    value = Objective(penalty, options, room)(Contest(network()), (x, y, m), weight, 3.0)
+    plain = loss(Objective(), Contest(network()), (x, y, None), weight)
+    value = loss(Objective(penalty, options, room), Contest(network()), (x, y, m), weight, 3.0)
     score, b = expit(np.asarray(network()(x))[:, 0]), y == 0
     expected = penalty(score[b], m[b, 0], sample_weight=weight[b], **dict(options))
     assert float(value - plain) == pytest.approx(3 * float(expected), rel=1e-3)
@@ -56,8 +60,8 @@ def test_the_penalty_sees_the_probabilities_of_background_alone(penalty, options
 def test_with_more_signals_the_penalty_is_the_mean_of_theirs():
     (x, y, m), weight = batch(classes=3)
     objective = Objective(distance_correlation, (), 200)
-    plain = Objective()(Contest(network(2)), (x, y, None), weight, 0.0)
-    value = objective(Contest(network(2)), (x, y, m), weight, 1.0)
+    plain = loss(Objective(), Contest(network(2)), (x, y, None), weight)
+    value = loss(objective, Contest(network(2)), (x, y, m), weight, 1.0)
     share = softmax(np.column_stack([np.zeros(len(x)), network(2)(x)]), axis=1)
     b = y == 0
     each = [distance_correlation(share[b, i], m[b, 0], sample_weight=weight[b]) for i in (1, 2)]
@@ -66,8 +70,9 @@ def test_with_more_signals_the_penalty_is_the_mean_of_theirs():
 
 def test_many_attributes_reach_the_penalty_together():
     (x, y, m), weight = batch(attributes=2)
-    plain = Objective()(Contest(network()), (x, y, None), weight, 0.0)
-    value = Objective(distance_correlation, (), 200)(Contest(network()), (x, y, m), weight, 1.0)
+    plain = loss(Objective(), Contest(network()), (x, y, None), weight)
+    objective = Objective(distance_correlation, (), 200)
+    value = loss(objective, Contest(network()), (x, y, m), weight, 1.0)
     score, b = expit(np.asarray(network()(x))[:, 0]), y == 0
     expected = distance_correlation(score[b], m[b], sample_weight=weight[b])
     assert float(value - plain) == pytest.approx(float(expected), rel=1e-3)
@@ -77,10 +82,10 @@ def test_a_batch_with_more_background_than_room_still_has_a_penalty():
     (x, y, m), weight = batch()
     objective = Objective(distance_correlation, (), 50)
     first = np.flatnonzero(y == 0)[:50]
-    plain = Objective()(Contest(network()), (x, y, None), weight, 0.0)
+    plain = loss(Objective(), Contest(network()), (x, y, None), weight)
     score = expit(np.asarray(network()(x))[:, 0])
     expected = distance_correlation(score[first], m[first, 0], sample_weight=weight[first])
-    value = objective(Contest(network()), (x, y, m), weight, 1.0)
+    value = loss(objective, Contest(network()), (x, y, m), weight, 1.0)
     assert float(value - plain) == pytest.approx(float(expected), rel=1e-3)
 
 
@@ -118,8 +123,8 @@ class TestAdversary:
         contest = Contest(network(), adversary)
         objective = Objective(None, (), 200)
 
-        def slope(strength, protected=m):
-            return jax.grad(lambda c: objective(c, (x, y, protected), weight, strength))(contest)
+        def slope(strength):
+            return jax.grad(lambda c: loss(objective, c, (x, y, m), weight, strength))(contest)
 
         def surprise(adversary, network):
             b = y == 0
@@ -129,6 +134,6 @@ class TestAdversary:
         mine, theirs = jax.grad(surprise, argnums=(0, 1))(adversary, contest.network)
         for a, b in zip(*map(jax.tree.leaves, (slope(2.0).adversary, mine)), strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5)
-        plain = jax.grad(lambda c: Objective()(c, (x, y, None), weight, 0.0))(contest).network
+        plain = jax.grad(lambda c: loss(Objective(), c, (x, y, None), weight))(contest).network
         for a, b, c in zip(*map(jax.tree.leaves, (slope(2.0).network, plain, theirs)), strict=True):
             np.testing.assert_allclose(a, b - 2 * c, atol=1e-5)
