@@ -58,7 +58,7 @@ class Sample:
         classes, label = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
-                f"y is {classes[0]!r} in all {len(labels):,} events; expected at least two classes, "
+                f"y is {classes[0]!r} in all {len(labels):,} events; expected two classes or more, "
                 "background the first of them in order"
             )
         weight = event_weights(sample_weight, len(features), "X")

@@ -18,6 +18,9 @@ from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.blocks import in_blocks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.flow_column import FlowColumn
+from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
+from unsculpt.fitting import fit
+from unsculpt.flows import SplineFlow
 from unsculpt.models.inputs import (
     Floats,
     count_events,
@@ -26,9 +29,6 @@ from unsculpt.models.inputs import (
     same_length,
     score_columns,
 )
-from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
-from unsculpt.fitting import fit
-from unsculpt.flows import SplineFlow
 
 FEWEST_EVENTS = 20
 # A prior, so its weight against the likelihood of all events falls as their number grows.
