@@ -130,10 +130,10 @@ def fit(
                 mesh,
                 parameters,
                 state,
-                data,
                 settings,
-                batches,
                 follow,
+                batches,
+                data,
                 rates,
             )
             # The device is at work: shuffle for the next epoch before waiting for this one.
