@@ -5,7 +5,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unsculpt.decorrelators import Decorrelator, FlowDecorrelator, load
+    from unsculpt.decorrelators import Decorrelator, FlowDecorrelator
+    from unsculpt.loading import load
 
 __version__ = version("unsculpt")
 __all__ = ["Decorrelator", "FlowDecorrelator", "load"]
@@ -14,7 +15,8 @@ __all__ = ["Decorrelator", "FlowDecorrelator", "load"]
 def __getattr__(name: str) -> Any:
     # JAX takes a second to import: who only asks for help should not wait for it.
     if name in __all__:
-        return getattr(import_module("unsculpt.decorrelators"), name)
+        home = "unsculpt.loading" if name == "load" else "unsculpt.decorrelators"
+        return getattr(import_module(home), name)
     raise AttributeError(f"module 'unsculpt' has no attribute {name!r}")
 
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import unsculpt as us
 from unsculpt import FlowDecorrelator
-from unsculpt.decorrelators.files import FORMAT, write_model
+from unsculpt.models.files import FORMAT, write_model
 
 
 @pytest.fixture

@@ -265,6 +265,31 @@ def test_another_seed_gives_another_order(points):
     assert parameters(one).tobytes() != parameters(two).tobytes()
 
 
+def test_members_of_a_seed_are_the_same_whoever_else_is_trained(points):
+    usual = {"epochs": 5, "batch_size": 32, "validation": 0.25, "keep": "best"}
+    together = fit_line(points, members=3, seed=[3, 4, 3], **usual)
+    one, other, again = parameters(together).T
+    np.testing.assert_array_equal(one, again)
+    assert np.all(one != other)
+    np.testing.assert_allclose(
+        parameters(fit_line(points, seed=[4], **usual))[:, 0], other, atol=1e-6
+    )
+
+
+def test_another_optimiser(points):
+    plain = fit_line(points, optimiser=optax.identity(), epochs=50)
+    # Gradient descent by hand, on all events at once.
+    x, y = (column.astype(float) for column in points)
+    slope = offset = 0.0
+    for rate in optax.cosine_decay_schedule(0.1, 50)(np.arange(50)):
+        residual = y - slope * x - offset
+        slope, offset = (
+            slope + 2 * rate * (residual * x).mean(),
+            offset + 2 * rate * residual.mean(),
+        )
+    np.testing.assert_allclose(parameters(plain)[:, 0], [slope, offset], atol=1e-5)
+
+
 def test_a_batch_larger_than_the_data_is_the_data(points):
     exact, larger = fit_line(points, batch_size=240), fit_line(points, batch_size=241)
     np.testing.assert_array_equal(parameters(exact), parameters(larger))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from unsculpt.cores import cores
 
 BLOCK = 2**16
 
@@ -33,11 +34,6 @@ def in_blocks(
         rows = slice(start, start + BLOCK)
         out[rows] = function(*(column[rows] for column in columns))
 
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(fill, range(BLOCK, events, BLOCK)))
     return out
-
-
-def _cores() -> int:
-    # A batch slot owns fewer cores than its machine has.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -18,7 +18,10 @@ from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.blocks import in_blocks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.flow_column import FlowColumn
-from unsculpt.decorrelators.inputs import (
+from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
+from unsculpt.fitting import fit
+from unsculpt.flows import SplineFlow
+from unsculpt.models.inputs import (
     Floats,
     count_events,
     event_weights,
@@ -26,9 +29,6 @@ from unsculpt.decorrelators.inputs import (
     same_length,
     score_columns,
 )
-from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
-from unsculpt.fitting import fit
-from unsculpt.flows import SplineFlow
 
 FEWEST_EVENTS = 20
 # A prior, so its weight against the likelihood of all events falls as their number grows.
@@ -163,6 +163,7 @@ class FlowDecorrelator(Decorrelator):
             ),
             validation=self.validation,
             keep="best" if self.validation else "last",
+            additive=True,
             title="Fitting the flow",
         )
         # All at once and last, so that an interrupted fit leaves the previous one as it was.
@@ -353,7 +354,7 @@ def _new_flows(recipe: str, features: int, members: int, seed: int) -> SplineFlo
 def _members_of(flows: SplineFlow, score: int, members: int) -> SplineFlow:
     """Return the ensemble of one score out of those of all scores, as NumPy arrays."""
     rows = slice(score * members, (score + 1) * members)
-    ensemble: SplineFlow = jax.tree.map(lambda leaf: np.asarray(leaf[rows]), flows)
+    ensemble: SplineFlow = jax.tree.map(lambda leaf: leaf[rows], flows)
     return ensemble
 
 

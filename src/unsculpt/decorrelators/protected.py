@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unsculpt.decorrelators.blocks import in_blocks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
-from unsculpt.decorrelators.inputs import (
+from unsculpt.models.inputs import (
     UNNAMED,
     Floats,
     finite,

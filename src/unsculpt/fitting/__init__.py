@@ -1,5 +1,5 @@
 """The one training engine: every model of the project is fitted here."""
 
-from unsculpt.fitting.engine import Fit, fit
+from unsculpt.fitting.engine import ADAM, Fit, fit
 
-__all__ = ["Fit", "fit"]
+__all__ = ["ADAM", "Fit", "fit"]

@@ -1,4 +1,4 @@
-"""What a decorrelator accepts, and what it says when it gets something else."""
+"""What a model accepts, and what it says when it gets something else."""
 
 from __future__ import annotations
 
@@ -65,24 +65,23 @@ def finite(column: NDArray[Any], name: str) -> Floats:
     return values
 
 
-def same_length(expected: int, **arrays: int) -> None:
-    """Refuse arrays whose lengths differ from the scores'."""
+def same_length(expected: int, of: str = "scores", **arrays: int) -> None:
+    """Refuse arrays whose lengths differ from that of the first."""
     for name, length in arrays.items():
         if length != expected:
             raise ValueError(
-                f"{name} has {length:,} events but scores has {expected:,}; "
-                "pass one entry per event"
+                f"{name} has {length:,} events but {of} has {expected:,}; pass one entry per event"
             )
 
 
-def event_weights(sample_weight: ArrayLike | None, events: int) -> Floats:
+def event_weights(sample_weight: ArrayLike | None, events: int, of: str = "scores") -> Floats:
     """Return the weights, one each if none are given; their sum is positive."""
     if sample_weight is None:
         return np.ones(events)
     weight = finite(np.asarray(sample_weight), "sample_weight")
     if weight.ndim != 1:
         raise ValueError(f"sample_weight has shape {weight.shape}; expected (n,)")
-    same_length(events, sample_weight=len(weight))
+    same_length(events, of, sample_weight=len(weight))
     if weight.sum() <= 0:
         raise ValueError(
             f"sample_weight sums to {weight.sum():g} over {events:,} events; "

@@ -1,0 +1,73 @@
+"""What a classifier minimises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from unsculpt.classifiers.adversary import Adversary, reverse_gradient
+from unsculpt.classifiers.network import Network
+
+Penalty = Callable[..., Array]
+Batch = tuple[Float[Array, "n f"], Int[Array, " n"], Float[Array, "n a"] | None]
+
+
+class Contest(eqx.Module):
+    """A classifier and, if it has one, its adversary: what is trained together."""
+
+    network: Network
+    adversary: Adversary | None = None
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Cross entropy, and on background a penalty or an adversary.
+
+    Equal objectives are compiled once.
+
+    Args:
+        penalty: `penalty(scores, protected, sample_weight=...)`, or None.
+        options: further arguments of the penalty.
+        background: how many background events of a batch the penalty sees at most. A penalty may
+            need all pairs of them, so room for the whole batch would be a waste.
+    """
+
+    penalty: Penalty | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    background: int = 0
+
+    def __call__(self, model: Contest, batch: Batch, weight: Array, alpha: Array) -> Array:
+        """Return the loss of a batch."""
+        features, label, protected = batch
+        log_odds = model.network(features)
+        # Background's own is zero, so one signal class makes this the binary cross entropy.
+        log_odds = jnp.concatenate([jnp.zeros((len(label), 1)), log_odds], axis=1)
+        log_share = jax.nn.log_softmax(log_odds)
+        picked = jnp.take_along_axis(log_share, label[:, None], axis=1)[:, 0]
+        loss = -(weight * picked).mean()
+        if protected is None:
+            return loss
+        scores = jnp.exp(log_share[:, 1:])
+        scores, protected, weight = _first(self.background, label == 0, scores, protected, weight)
+        if model.adversary is not None:
+            surprise = -model.adversary.log_prob(reverse_gradient(scores, alpha), protected)
+            return loss + (weight * surprise).sum() / weight.sum()
+        assert self.penalty is not None
+        attributes = protected[:, 0] if protected.shape[1] == 1 else protected
+        terms = [
+            self.penalty(column, attributes, sample_weight=weight, **dict(self.options))
+            for column in scores.T
+        ]
+        return loss + alpha * sum(terms) / len(terms)
+
+
+def _first(size: int, chosen: Array, *columns: Array) -> list[Array]:
+    """Return the first `size` chosen rows of each column, padded with zeros."""
+    rows = jnp.nonzero(chosen, size=size, fill_value=len(chosen))[0]
+    return [column.at[rows].get(mode="fill", fill_value=0) for column in columns]

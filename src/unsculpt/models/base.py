@@ -1,0 +1,32 @@
+"""A scikit-learn estimator that can be written to a file."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from unsculpt.models.files import write_model
+
+
+class Model(BaseEstimator, ABC):  # type: ignore[misc]
+    """Anything of ours that is fitted and kept."""
+
+    @abstractmethod
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return all that was learned, as arrays and as JSON."""
+
+    @abstractmethod
+    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+        """Take back what `_state` gave."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `unsculpt.load` reads."""
+        check_is_fitted(self)
+        arrays, about = self._state()
+        kind = type(self).__name__
+        write_model(path, arrays, {"kind": kind, "parameters": self.get_params()} | about)

@@ -1,0 +1,84 @@
+import json
+import os
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+from unsculpt import cores
+
+# Lines fitted by 1, 2, 3 and 4 members, in batches that devices may share or not.
+LINES = """
+import json, jax, jax.numpy as jnp, numpy as np, equinox as eqx
+from unsculpt.fitting import fit
+
+class Line(eqx.Module):
+    slope: jax.Array
+    offset: jax.Array
+
+def squares(line, batch, weight, setting):
+    x, y = batch
+    return (weight * (y - line.slope * x - line.offset) ** 2).mean()
+
+rng = np.random.default_rng(0)
+x = rng.uniform(-1, 1, 1100).astype("f4")
+y = 2 * x + rng.normal(0, 0.3, 1100).astype("f4")
+found = {}
+for members in (1, 2, 3, 4):
+    for additive in (False, True):
+        fitted = fit(
+            Line(jnp.zeros(members), jnp.zeros(members)), squares, (x, y), epochs=20,
+            batch_size=256, learning_rate=0.1, seed=1, additive=additive, validation=0.1,
+            keep="best",
+        )
+        found[f"{members} {additive}"] = [*fitted.model.slope.tolist(), *fitted.train_loss[-1]]
+print(json.dumps({"devices": len(jax.devices()), "found": found}))
+"""
+
+
+def run(code, **environment):
+    clean = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return out.stdout
+
+
+def test_shared_out_or_not_the_fit_is_the_same():
+    one, four = (json.loads(run(LINES, JAX_NUM_CPU_DEVICES=n)) for n in ("1", "4"))
+    assert (one["devices"], four["devices"]) == (1, 4)
+    for name, expected in one["found"].items():
+        np.testing.assert_allclose(four["found"][name], expected, rtol=1e-4, err_msg=name)
+
+
+def test_every_core_is_a_device_unless_jax_runs_already():
+    expected = min(cores.cores(), cores.MOST)
+    code = "import unsculpt.fitting, jax; print(len(jax.devices()))"
+    assert int(run(code)) == expected
+    assert int(run("import jax; jax.devices()\n" + code)) == 1
+    flags = "--xla_force_host_platform_device_count=3"
+    assert int(run(code, XLA_FLAGS=flags)) == 3
+
+
+@pytest.mark.parametrize(
+    ("devices", "members", "batch_size", "additive", "shape"),
+    [
+        (2, 8, 1024, True, (2, 1)),  # each core takes half the members
+        (2, 1, 256, True, (1, 2)),  # one member: the cores share its batches
+        (2, 1, 256, False, (1, 1)),  # which a loss of all pairs of events does not allow
+        (2, 1, 255, True, (1, 1)),  # nor does an odd batch
+        (2, 1, 64, True, (1, 1)),  # and a small one does not pay
+        (4, 6, 1024, True, (2, 2)),
+        (1, 5, 1024, True, (1, 1)),
+    ],
+)
+def test_who_gets_what(monkeypatch, devices, members, batch_size, additive, shape):
+    monkeypatch.setattr(jax, "local_devices", lambda: [*range(devices)])
+    monkeypatch.setattr(cores, "Mesh", lambda grid, names: grid)
+    assert cores.share_out(members, batch_size, additive).shape == shape
