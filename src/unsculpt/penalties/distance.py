@@ -62,23 +62,25 @@ def distance_correlation(
 
 def _covariances(xp: Any, x: Array, y: Array, share: Array) -> tuple[Array, Array, Array]:
     a, b = (_centred(xp, _distances(xp, column), share) for column in (x, y))
-
-    def mean(matrix: Array) -> Array:
-        return xp.sum(xp.sum(matrix * share, axis=1) * share)
-
-    return mean(a * b), mean(a * a), mean(b * b)
+    pair = share[:, None] * share[None, :]
+    return xp.sum(pair * a * b), xp.sum(pair * a * a), xp.sum(pair * b * b)
 
 
 def _distances(xp: Any, x: Array) -> Array:
+    # All sums over pairs are symmetric, so both events of a pair give the same gradient: twice the
+    # one event's saves a sum along the columns.
+    fixed = constant(x)
+    twice = 2 * x - fixed
     if x.ndim == 1:
-        return xp.abs(x[:, None] - x[None, :])
-    squared = sum((x[:, None, k] - x[None, :, k]) ** 2 for k in range(x.shape[1]))
-    return _root(xp, squared)
+        step = twice[:, None] - fixed[None, :]
+        return step * xp.sign(step)  # as abs, but with slope zero at zero on JAX too
+    steps = ((twice[:, None, k] - fixed[None, :, k]) ** 2 for k in range(x.shape[1]))
+    return _root(xp, sum(steps))
 
 
 def _centred(xp: Any, distance: Array, share: Array) -> Array:
-    # A matrix of pairs is only ever multiplied with centred ones, whose rows and columns sum to
-    # zero: the gradient through the means cancels, so it need not be computed.
+    # Centred matrices are multiplied only with centred matrices, whose rows sum to zero: the
+    # gradient through the means cancels, and need not be computed.
     row = xp.sum(constant(distance) * share, axis=1)
     return distance - (row[:, None] + row[None, :] - xp.sum(row * share))
 
