@@ -63,19 +63,13 @@ def distance_correlation(
 def _covariances(xp: Any, x: Array, y: Array, share: Array) -> tuple[Array, Array, Array]:
     a, b = (_centred(xp, _distances(xp, column), share) for column in (x, y))
     pair = share[:, None] * share[None, :]
-    return xp.sum(pair * a * b), xp.sum(pair * a * a), xp.sum(pair * b * b)
+    return xp.sum(a * b * pair), xp.sum(a * a * pair), xp.sum(b * b * pair)
 
 
 def _distances(xp: Any, x: Array) -> Array:
-    # All sums over pairs are symmetric, so both events of a pair give the same gradient: twice the
-    # one event's saves a sum along the columns.
-    fixed = constant(x)
-    twice = 2 * x - fixed
     if x.ndim == 1:
-        step = twice[:, None] - fixed[None, :]
-        return step * xp.sign(step)  # as abs, but with slope zero at zero on JAX too
-    steps = ((twice[:, None, k] - fixed[None, :, k]) ** 2 for k in range(x.shape[1]))
-    return _root(xp, sum(steps))
+        return xp.abs(x[:, None] - x[None, :])
+    return _root(xp, sum((x[:, None, k] - x[None, :, k]) ** 2 for k in range(x.shape[1])))
 
 
 def _centred(xp: Any, distance: Array, share: Array) -> Array:
