@@ -59,9 +59,9 @@ def test_shared_out_or_not_the_fit_is_the_same():
 
 def test_every_core_is_a_device_unless_jax_runs_already():
     expected = min(cores.cores(), cores.MOST)
-    code = "import unsculpt.fitting, jax; print(len(jax.devices()))"
+    code = "import unsculpt.fitting, jax; print(len(jax.devices('cpu')))"
     assert int(run(code)) == expected
-    assert int(run("import jax; jax.devices()\n" + code)) == 1
+    assert int(run("import jax; jax.devices('cpu')\n" + code)) == 1
     flags = "--xla_force_host_platform_device_count=3"
     assert int(run(code, XLA_FLAGS=flags)) == 3
 
@@ -74,7 +74,10 @@ def test_every_core_is_a_device_unless_jax_runs_already():
         (2, 1, 256, False, (1, 1)),  # which a loss of all pairs of events does not allow
         (2, 1, 255, True, (1, 1)),  # nor does an odd batch
         (2, 1, 64, True, (1, 1)),  # and a small one does not pay
-        (4, 6, 1024, True, (2, 2)),
+        (8, 6, 1024, True, (6, 1)),
+        (8, 7, 1024, True, (7, 1)),
+        (8, 9, 1024, True, (3, 2)),
+        (8, 130, 1024, True, (5, 1)),
         (1, 5, 1024, True, (1, 1)),
     ],
 )

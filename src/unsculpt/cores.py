@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from math import gcd
 
 import jax
 import numpy as np
@@ -26,7 +25,7 @@ def cores() -> int:
 def share_out(members: int, batch_size: int, additive: bool) -> Mesh:
     """Return the devices, in rows that share the members and columns that share a batch."""
     devices = jax.local_devices()
-    rows = gcd(members, len(devices))
+    rows = max(n for n in range(1, len(devices) + 1) if members % n == 0)
     columns = len(devices) // rows
     if not additive or batch_size % columns or batch_size < columns * FEWEST_EVENTS:
         columns = 1

@@ -8,8 +8,6 @@ from unsculpt.classifiers import Classifier, fit_many
 
 SEEDS = range(3)
 
-pytestmark = pytest.mark.skipif(not hasattr(datasets, "load_jets"), reason="needs the shipped jets")
-
 
 @pytest.fixture(scope="module")
 def jets():

@@ -13,8 +13,15 @@ few_values = hnp.arrays(np.float64, (20, 2), elements=st.integers(0, 4))
 
 
 def slow(x, y, **settings):
-    """The sum over all pairs: columns as vectors of length one do not take the fast way."""
-    return distance_correlation(x[:, None], y[:, None], **settings)
+    """The sum over all pairs: vectors, here with a second component of zero, take no other way."""
+    x, y = (np.column_stack([column, 0 * column]) for column in (x, y))
+    return distance_correlation(x, y, **settings)
+
+
+def test_a_single_column_takes_the_fast_way():
+    x, y = np.random.default_rng(0).normal(size=(2, 100_000))  # all pairs would take 80 GB
+    together = distance_correlation(x[:, None], (x + y)[:, None])
+    assert together == pytest.approx(distance_correlation(x, x + y), rel=1e-12)
 
 
 def test_agrees_with_dcor(kind, sample):

@@ -109,8 +109,10 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         O. Kitouni, B. Nachman, C. Weisser and M. Williams, arXiv:2010.09745. Order 0 asks for a
         flat response, 1 for one linear in the attribute, 2 for a quadratic one.
         """
-        parameters = {"penalty_options": {"order": order}} | parameters
-        return cls._swish("moment_decomposition", alpha, 2**14, parameters)
+        options = {"order": order} | (parameters.pop("penalty_options", None) or {})
+        return cls._swish(
+            "moment_decomposition", alpha, 2**14, parameters | {"penalty_options": options}
+        )
 
     @classmethod
     def adversarial(cls, strength: float, **parameters: Any) -> Self:
@@ -215,7 +217,8 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
             "activation": self.network_.activation,
         }
         if callable(self.penalty):
-            about["parameters"] = self.get_params() | {"penalty": self.penalty.__qualname__}
+            name = getattr(self.penalty, "__qualname__", repr(self.penalty))
+            about["parameters"] = self.get_params() | {"penalty": name}
         return arrays, about
 
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:

@@ -63,13 +63,14 @@ class Sample:
             )
         weight = event_weights(sample_weight, len(features), "X")
         centre, width = features.mean(axis=0), features.std(axis=0)
-        width[width == 0] = 1
+        constant = features.min(axis=0) == features.max(axis=0)  # rounding gives it a width
+        centre[constant], width[constant] = features[0, constant], 1
         if protected is not None:
             titles, columns = protected_columns(protected)
             same_length(len(features), "X", protected=len(columns[0]))
             columns = [finite(c, name) for c, name in zip(columns, titles, strict=True)]
             for column, name in zip(columns, titles, strict=True):
-                not_constant(column, name)
+                not_constant(column[label == 0], f"{name} on background")
             table = np.column_stack(columns)
             protected = (table - table[label == 0].mean(axis=0)) / table[label == 0].std(axis=0)
         features = (features - centre) / width

@@ -91,6 +91,7 @@ def _train_together(
                 seed=seeds,
                 weight=sample.weight,
                 settings=strength,
+                additive=not (recipe.decorrelates or recipe.batch_normalisation),
                 optimiser=faster_adversary if recipe.adversary else ADAM,
                 title="Training",
             )

@@ -3,7 +3,12 @@
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_jax_array, is_torch_array
+from array_api_compat import (
+    array_namespace,
+    is_array_api_obj,
+    is_jax_array,
+    is_torch_array,
+)
 
 Array: TypeAlias = Any
 
@@ -31,7 +36,9 @@ def events(scores: Array, protected: Array, sample_weight: Array | None) -> Even
 
     def like_scores(array: Array) -> Array:
         same = is_array_api_obj(array) and array_namespace(array) is xp
-        return xp.astype(array if same else xp.asarray(array), scores.dtype)
+        if not same:
+            array = xp.asarray(array, **beside(scores))
+        return xp.astype(array, scores.dtype)
 
     protected = like_scores(protected)
     n = _length(scores, "scores")
@@ -56,6 +63,11 @@ def events(scores: Array, protected: Array, sample_weight: Array | None) -> Even
             for x in (scores, protected)
         )
     return Events(xp, scores, protected, weight)
+
+
+def beside(array: Array) -> dict[str, Any]:
+    """Return the argument that puts a new array where this one is: PyTorch asks for it."""
+    return {"device": array.device} if is_torch_array(array) else {}
 
 
 def constant(x: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from unsculpt.penalties._arrays import Array, ratio
+from unsculpt.penalties._arrays import Array, beside, ratio
 
 
 class Bins(NamedTuple):
@@ -21,7 +21,7 @@ def equal_bins(xp: Any, attribute: Array, weight: Array, bins: int) -> Bins:
     ends = [xp.searchsorted(attribute, attribute, side=side) for side in ("left", "right")]
     level = ratio(xp, reached[ends[0]] + reached[ends[1]], 2 * reached[-1])
     index = xp.clip(xp.astype(bins * level, xp.int32), 0, bins - 1)
-    member = index[:, None] == xp.arange(bins, dtype=xp.int32)[None, :]
+    member = index[:, None] == xp.arange(bins, dtype=xp.int32, **beside(index))
 
     weight = xp.where(member, weight[:, None], 0.0)
     content = xp.sum(weight, axis=0)
@@ -29,7 +29,7 @@ def equal_bins(xp: Any, attribute: Array, weight: Array, bins: int) -> Bins:
     share = ratio(xp, xp.clip(content, 0), xp.sum(xp.clip(content, 0)))
 
     scaled = 2 * ratio(xp, attribute - attribute[0], attribute[-1] - attribute[0]) - 1
-    first = xp.searchsorted(index, xp.arange(1, bins, dtype=xp.int32), side="left")
+    first = xp.searchsorted(index, xp.arange(1, bins, dtype=xp.int32, **beside(index)), side="left")
     last = attribute.shape[0] - 1
     inner = (scaled[xp.clip(first - 1, 0)] + scaled[xp.clip(first, max=last)]) / 2
     edges = xp.concat([scaled[:1], inner, scaled[-1:]])

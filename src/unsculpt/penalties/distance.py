@@ -37,7 +37,8 @@ def distance_correlation(
         power: 1 for the distance correlation, 2 for its square.
 
     Returns:
-        A scalar array of the kind of `scores`, between 0 and 1; zero if either is constant.
+        A scalar array of the kind of `scores`, between 0 and 1 unless weights are negative; zero if
+        either is constant.
 
     Examples:
         >>> import numpy as np
@@ -53,6 +54,8 @@ def distance_correlation(
         )
     xp, x, y, weight = events(scores, protected, sample_weight)
     share = ratio(xp, weight, xp.sum(weight))
+    if is_numpy_array(x):
+        x, y = (column[:, 0] if column.shape[1:] == (1,) else column for column in (x, y))
     fast = is_numpy_array(x) and x.ndim == y.ndim == 1
     covariances = fast_covariances if fast else _covariances
     xy, xx, yy = covariances(xp, x, y, share)
