@@ -42,7 +42,7 @@ def test_seeds_and_strengths_make_them_differ(several, events):
     scores = [classifier.predict_proba(events.X)[:, 1] for classifier in several]
     for i, one in enumerate(scores):
         for other in scores[:i]:
-            assert np.abs(one - other).max() > 1e-3
+            assert np.abs(one - other).max() > 1e-5
 
 
 def test_different_recipes_go_together(quick, events):
@@ -73,7 +73,7 @@ def test_those_that_do_not_fit_in_memory_take_turns(several, events, monkeypatch
     sizes.clear()
     monkeypatch.setattr(training, "MEMORY", 10_000_000)
     fit_many(copies, events.X, events.y, protected=events.mass)
-    assert sizes == [1, 1, 2, 2]
+    assert sizes == [2, 2, 2]
     for one, two in zip(several, copies, strict=True):
         assert_alike(one, two, events)
 

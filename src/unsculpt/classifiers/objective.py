@@ -49,15 +49,18 @@ class Objective:
         # Background's own is zero, so one signal class makes this the binary cross entropy.
         log_odds = jnp.concatenate([jnp.zeros((len(label), 1)), log_odds], axis=1)
         log_share = jax.nn.log_softmax(log_odds)
-        picked = jnp.take_along_axis(log_share, label[:, None], axis=1)[:, 0]
-        loss = -(weight * picked).mean()
+        is_class = label[:, None] == jnp.arange(log_share.shape[1])
+        loss = -(weight * jnp.where(is_class, log_share, 0).sum(axis=1)).mean()
         if protected is None:
             return loss
         scores = jnp.exp(log_share[:, 1:])
         scores, protected, weight = _first(self.background, label == 0, scores, protected, weight)
         if model.adversary is not None:
             surprise = -model.adversary.log_prob(reverse_gradient(scores, alpha), protected)
-            return loss + (weight * surprise).sum() / weight.sum()
+            total = weight.sum()
+            # A batch may have no background.
+            share = jnp.where(total > 0, weight / jnp.where(total > 0, total, 1), 0)
+            return loss + (share * surprise).sum()
         assert self.penalty is not None
         attributes = protected[:, 0] if protected.shape[1] == 1 else protected
         terms = [

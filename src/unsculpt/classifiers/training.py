@@ -63,7 +63,7 @@ def _train_together(
     seeds: NDArray[np.integer],
     sample: Sample,
 ) -> list[Trained]:
-    attributes = None if not recipe.decorrelates else sample.protected
+    attributes = sample.protected if recipe.decorrelates else None
     model = _new_contests(
         recipe,
         sample.features.shape[1],
@@ -92,7 +92,7 @@ def _train_together(
                 weight=sample.weight,
                 settings=strength,
                 optimiser=faster_adversary if recipe.adversary else ADAM,
-                title="Training the classifier" + ("s" if len(seeds) > 1 else ""),
+                title="Training",
             )
             model = fitted.model
             losses.append(fitted.train_loss)
