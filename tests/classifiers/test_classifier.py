@@ -136,6 +136,10 @@ class TestPapersRecipes:
     def test_the_order_of_moment_decomposition(self):
         assert Classifier.mode(10, order=2).penalty_options == {"order": 2}
 
+    def test_other_options_do_not_change_the_order(self):
+        classifier = Classifier.mode(5, order=2, penalty_options={"bins": 16})
+        assert classifier.penalty_options == {"order": 2, "bins": 16}
+
     def test_anything_can_be_changed(self):
         assert Classifier.mode(10, batch_size=512, seed=3).batch_size == 512
 
@@ -246,8 +250,16 @@ class TestBadInput:
             Classifier().fit(events.X, events.y, sample_weight=np.ones(5))
 
     def test_a_constant_attribute(self, events):
-        with pytest.raises(ValueError, match="protected is 80 in all 2,000 events"):
-            Classifier.disco(1).fit(events.X, events.y, protected=np.full(2000, 80.0))
+        mass = np.where(events.y == 0, 80.0, events.mass)
+        with pytest.raises(ValueError, match="protected on background is 80 in all"):
+            Classifier.disco(1).fit(events.X, events.y, protected=mass)
+
+    def test_a_constant_feature_is_no_feature(self, normalised, events, quick):
+        table = np.column_stack([events.X, np.full(2000, 0.1)])  # whose mean is rounded
+        classifier = Classifier.disco(2, **quick).fit(table, events.y, protected=events.mass)
+        scores = classifier.predict_proba(table)[:, 1]
+        assert np.corrcoef(scores, normalised.predict_proba(events.X)[:, 1])[0, 1] > 0.9
+        assert classifier.width_[2] == 1
 
     def test_another_number_of_features(self, tagger, events):
         with pytest.raises(ValueError, match="X has 1 features, but Classifier is expecting 2"):

@@ -1,4 +1,5 @@
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,12 @@ def test_a_function_as_penalty_leaves_its_name(events, quick, tmp_path):
     assert loaded.penalty == "nothing"
     with pytest.raises(ValueError, match="penalty is 'nothing'; expected"):
         loaded.fit(events.X, events.y, protected=events.mass)
+
+
+def test_a_penalty_without_a_name_can_be_saved(events, quick, tmp_path):
+    classifier = Classifier(penalty=partial(nothing), alpha=1, **quick)
+    classifier.fit(events.X, events.y, protected=events.mass).save(tmp_path / "model")
+    assert "nothing" in us.load(tmp_path / "model").penalty
 
 
 def test_it_can_be_refitted(normalised, events, tmp_path):
