@@ -60,14 +60,14 @@ def main() -> None:
             for table in (raw, flat)
         )
         for alpha, plain, flowed in zip(alphas, before, after, strict=True):
-            worse += np.any(flowed[:, 1] < plain[:, 1])
+            worse += flowed[:, 1].mean() <= plain[:, 1].mean()
             print(
                 f"{name:10} {alpha:6g}  {with_error(plain[:, 0])} {with_error(plain[:, 1]):>16}"
                 f"      {with_error(flowed[:, 0])} {with_error(flowed[:, 1]):>16} "
                 f"{flowed[:, 2].mean():8.0f}",
                 flush=True,
             )
-    print("the flow improves 1/JSD50 everywhere" if not worse else f"not improved in {worse} rows")
+    print(f"rows in which the flow does not improve the mean 1/JSD50: {worse}")
 
 
 def figures(score: np.ndarray, jets: object) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""Draws the figures of docs/jets.md into docs/images and prints where the masses peak.
+"""Draws the figures of docs/jets.md into docs/images and prints where the masses are.
 
 python docs/figures/jets.py
 """
@@ -94,10 +94,7 @@ def main() -> None:
         draw(jets).savefig(IMAGES / f"jets-{name}.png", dpi=120)
     for code in (W, TOP):
         low, high = signal_window(jets.mass[jets.label == code])
-        print(
-            f"{STYLE[code]['label']} peaks at {(low + high) / 2:.1f} GeV, "
-            f"80% of it lies in {low:.0f} to {high:.0f} GeV"
-        )
+        print(f"80% of {STYLE[code]['label']} lies in {low:.0f} to {high:.0f} GeV")
 
 
 if __name__ == "__main__":

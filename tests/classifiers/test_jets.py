@@ -41,7 +41,7 @@ def test_more_strength_means_less_sculpting_and_less_rejection(preset, strengths
     (X, y, mass), test = jets
     new = getattr(Classifier, preset)
     grid = [
-        new(strength, seed=seed, epochs=12, batch_size=512)
+        new(strength, seed=seed, epochs=12, batch_size=512, learning_rate=1e-3)
         for strength in strengths
         for seed in SEEDS
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Self
 
 import equinox as eqx
@@ -13,8 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from unsculpt.classifiers.network import Network
 
 COMPONENTS, HIDDEN = 5, 64
-# How much faster than the classifier it learns, so that it is never far behind.
-FASTER = 10.0
+RATE = 1e-2  # far above the classifier's, so that it is never far behind
 
 
 class Adversary(eqx.Module):
@@ -61,12 +61,15 @@ def _backward(strength: Array, gradient: Array) -> tuple[Array, Array]:
 reverse_gradient.defvjp(_forward, _backward)
 
 
-def _speed_up(steps: Any, _: Any) -> Any:
-    return eqx.tree_at(
-        lambda contest: contest.adversary,
-        steps,
-        replace_fn=lambda adversary: jax.tree.map(lambda step: FASTER * step, adversary),
-    )
+@cache  # the same object for the same factor: a new one would be compiled anew
+def ahead(factor: float) -> optax.GradientTransformation:
+    """Return Adam with steps of the adversary that are `factor` times as long."""
 
+    def lengthen(steps: Any, _: Any) -> Any:
+        return eqx.tree_at(
+            lambda contest: contest.adversary,
+            steps,
+            replace_fn=lambda adversary: jax.tree.map(lambda step: factor * step, adversary),
+        )
 
-faster_adversary = optax.chain(optax.scale_by_adam(), optax.stateless(_speed_up))
+    return optax.chain(optax.scale_by_adam(), optax.stateless(lengthen))

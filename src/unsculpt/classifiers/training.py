@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 from numpy.typing import NDArray
 
-from unsculpt.classifiers.adversary import Adversary, faster_adversary
+from unsculpt.classifiers.adversary import RATE, Adversary, ahead
 from unsculpt.classifiers.network import Network
 from unsculpt.classifiers.objective import Contest, Objective
 from unsculpt.classifiers.recipe import Recipe
@@ -92,7 +92,7 @@ def _train_together(
                 weight=sample.weight,
                 settings=strength,
                 additive=not (recipe.decorrelates or recipe.batch_normalisation),
-                optimiser=faster_adversary if recipe.adversary else ADAM,
+                optimiser=ahead(RATE / recipe.learning_rate) if recipe.adversary else ADAM,
                 title="Training",
             )
             model = fitted.model
