@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from array_api_compat import array_namespace
 
