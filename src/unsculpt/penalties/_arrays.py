@@ -76,6 +76,6 @@ def ratio(xp: Any, numerator: Array, denominator: Array) -> Array:
 def _length(array: Array, name: str) -> int:
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise ValueError(
-            f"{name} has shape {tuple(array.shape)}; expected events, (n,), or rows of events, (n, k)"
+            f"{name} has shape {tuple(array.shape)}; expected a row per event, (n,) or (n, k)"
         )
     return int(array.shape[0])

@@ -35,7 +35,7 @@ def equal_bins(xp: Any, attribute: Array, weight: Array, bins: int) -> Bins:
     edges = xp.concat([scaled[:1], inner, scaled[-1:]])
     width = xp.where(content > 0, edges[1:] - edges[:-1], 0.0)
     # A constant attribute has no range to divide.
-    measure = xp.where(xp.sum(width) > 0, ratio(xp, width, xp.sum(width)), share)
+    measure = xp.where(xp.sum(width) <= 0, share, ratio(xp, width, xp.sum(width)))
 
     def mean(x: Array) -> Array:
         return xp.sum(jump * x[:, None], axis=0)

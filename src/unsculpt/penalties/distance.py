@@ -62,23 +62,19 @@ def distance_correlation(
 
 def _covariances(xp: Any, x: Array, y: Array, share: Array) -> tuple[Array, Array, Array]:
     a, b = (_centred(xp, _distances(xp, column), share) for column in (x, y))
-
-    def mean(matrix: Array) -> Array:
-        return xp.sum(xp.sum(matrix * share, axis=1) * share)
-
-    return mean(a * b), mean(a * a), mean(b * b)
+    pair = share[:, None] * share[None, :]
+    return xp.sum(a * b * pair), xp.sum(a * a * pair), xp.sum(b * b * pair)
 
 
 def _distances(xp: Any, x: Array) -> Array:
     if x.ndim == 1:
         return xp.abs(x[:, None] - x[None, :])
-    squared = sum((x[:, None, k] - x[None, :, k]) ** 2 for k in range(x.shape[1]))
-    return _root(xp, squared)
+    return _root(xp, sum((x[:, None, k] - x[None, :, k]) ** 2 for k in range(x.shape[1])))
 
 
 def _centred(xp: Any, distance: Array, share: Array) -> Array:
-    # A matrix of pairs is only ever multiplied with centred ones, whose rows and columns sum to
-    # zero: the gradient through the means cancels, so it need not be computed.
+    # Centred matrices are multiplied only with centred matrices, whose rows sum to zero: the
+    # gradient through the means cancels, and need not be computed.
     row = xp.sum(constant(distance) * share, axis=1)
     return distance - (row[:, None] + row[None, :] - xp.sum(row * share))
 
