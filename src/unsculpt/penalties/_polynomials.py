@@ -20,10 +20,13 @@ def polynomial_fit(
     def over_range(x: Array) -> Array:
         return xp.sum(bins.measure * x, axis=-1, keepdims=True)
 
-    linear = bins.linear - over_range(bins.linear)
+    def unless_rounding(x: Array) -> Array:  # two categories, say, leave nothing for a quadratic
+        return xp.where(over_range(x**2) < 1e-12, 0.0, x)
+
+    linear = unless_rounding(bins.linear - over_range(bins.linear))
     quadratic = bins.quadratic - over_range(bins.quadratic)
     tilt = ratio(xp, over_range(quadratic * linear), over_range(linear**2))
-    quadratic = quadratic - tilt * linear
+    quadratic = unless_rounding(quadratic - tilt * linear)
 
     def fit(cdf: Array) -> Array:
         fitted = mean = over_range(cdf)
