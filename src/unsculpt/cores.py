@@ -34,7 +34,7 @@ def share_out(members: int, batch_size: int, additive: bool) -> Mesh:
 
 def _as_devices() -> None:
     chosen = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
-    if chosen or jax.config.jax_num_cpu_devices != -1:
+    if chosen or getattr(jax.config, "jax_num_cpu_devices", -1) != -1:
         return  # the user's choice stands
     with suppress(RuntimeError):  # JAX is already running: it stays with one
         jax.config.update("jax_num_cpu_devices", min(cores(), MOST))
