@@ -1,6 +1,21 @@
 """Decorrelators: one file a method, one base class."""
 
-from unsculpt.decorrelators.base import Decorrelator
-from unsculpt.decorrelators.flow import FlowDecorrelator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from unsculpt.decorrelators.base import Decorrelator
+    from unsculpt.decorrelators.flow import FlowDecorrelator
+
+# Each is imported when asked for: not every method needs JAX, which takes a second to load.
+HOMES = {
+    "Decorrelator": "base",
+    "FlowDecorrelator": "flow",
+}
 __all__ = ["Decorrelator", "FlowDecorrelator"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in HOMES:
+        return getattr(import_module(f"unsculpt.decorrelators.{HOMES[name]}"), name)
+    raise AttributeError(f"module 'unsculpt.decorrelators' has no attribute {name!r}")

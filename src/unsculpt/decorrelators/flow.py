@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import equinox as eqx
@@ -14,28 +13,19 @@ from jaxtyping import Array, PRNGKeyArray
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.base import Decorrelator
-from unsculpt.decorrelators.blocks import in_blocks
+from unsculpt.decorrelators.columns import ColumnDecorrelator
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.flow_column import FlowColumn
 from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
 from unsculpt.fitting import fit
 from unsculpt.flows import SplineFlow
-from unsculpt.models.inputs import (
-    Floats,
-    count_events,
-    event_weights,
-    not_constant,
-    same_length,
-    score_columns,
-)
+from unsculpt.models.inputs import Floats
 
-FEWEST_EVENTS = 20
 # A prior, so its weight against the likelihood of all events falls as their number grows.
 CURVATURE_PRIOR, CURVATURE_POINTS = 30.0, 32
 
 
-class FlowDecorrelator(Decorrelator):
+class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
     """Replaces a score by its conditional CDF, learned with a monotone flow.
 
     Fit it on background. At every value of the protected attributes the new score is uniform on
@@ -132,14 +122,8 @@ class FlowDecorrelator(Decorrelator):
             sample_weight: (n,), negative weights included.
         """
         self._check_parameters()
-        columns = score_columns(scores, "scores")
+        columns, weight = self._events(scores, protected, sample_weight)
         events, n_scores = columns.shape
-        same_length(events, protected=count_events(protected))
-        weight = event_weights(sample_weight, events)
-        if events < FEWEST_EVENTS:
-            raise ValueError(f"scores has {events} events; a fit needs at least {FEWEST_EVENTS}")
-        for i, column in enumerate(columns.T):
-            not_constant(column, "scores" if n_scores == 1 else f"scores[:, {i}]")
 
         paper = self.recipe == "paper"
         attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=paper)
@@ -198,27 +182,7 @@ class FlowDecorrelator(Decorrelator):
         With one continuous attribute the flow is tabulated once and interpolated, which agrees
         with the flow itself to 3e-4 or better and costs a few reads of memory an event.
         """
-        return self._apply(FlowColumn.cdf, scores, protected)
-
-    def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
-        """Return the scores whose `transform` is `levels`."""
-        columns = score_columns(levels, "levels")
-        low, high = columns.min(), columns.max()
-        if low < 0 or high > 1:
-            raise ValueError(
-                f"levels runs from {low:g} to {high:g}; expected decorrelated scores on [0, 1]"
-            )
-        return self._apply(FlowColumn.inverse, levels, protected, "levels")
-
-    def threshold(self, efficiency: float, protected: Any) -> Floats:
-        """Return the score cut that keeps a fraction of the background at each protected value.
-
-        Never beyond the scores of the fit: a smaller efficiency than they resolve gives the
-        largest of them.
-        """
-        if not 0 < efficiency < 1:
-            raise ValueError(f"efficiency is {efficiency}; expected a number between 0 and 1")
-        return self._seen(np.full(self._shape(protected), 1 - efficiency), protected)
+        return super().transform(scores, protected)
 
     def log_prob(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return the log density of each score given the attributes.
@@ -226,7 +190,7 @@ class FlowDecorrelator(Decorrelator):
         In units of the score; at an atom, where many events share a score, roughly the log of
         its probability.
         """
-        return self._apply(FlowColumn.log_density, scores, protected)
+        return self._apply(lambda column: column.log_density, scores, protected)
 
     def sample(self, protected: Any, *, seed: int = 0) -> Floats:
         """Draw a background score, in the range of the fit, at each value of the attributes."""
@@ -241,50 +205,11 @@ class FlowDecorrelator(Decorrelator):
         check_is_fitted(self)
         if len(jax.tree.leaves(self.columns_[0].flows)[0]) < 2:
             raise ValueError("members is 1; an uncertainty needs an ensemble of at least 2")
-        return self._apply(FlowColumn.spread, scores, protected)
-
-    def _apply(
-        self,
-        method: Callable[[FlowColumn, Floats, Floats], Floats],
-        values: ArrayLike,
-        protected: Any,
-        name: str = "scores",
-    ) -> Floats:
-        """Check the input, apply a method to each column and mark what is outside."""
-        check_is_fitted(self)
-        one_column = np.ndim(values) == 1
-        columns = score_columns(values, name)
-        events, n_scores = columns.shape
-        if n_scores != len(self.columns_):
-            raise ValueError(f"{name} has {n_scores} columns; the fit had {len(self.columns_)}")
-        same_length(events, protected=count_events(protected))
-        features, marked = self.attributes_.features(protected, self.outside)
-        out = np.column_stack(
-            [
-                in_blocks(partial(method, fitted), column, features)
-                for fitted, column in zip(self.columns_, columns.T, strict=True)
-            ]
-        )
-        out[marked] = np.nan
-        return out[:, 0] if one_column else out
-
-    def _seen(self, levels: Floats, protected: Any) -> Floats:
-        """Return the scores at these levels, kept to the range of the fit."""
-        low, high = np.array([column.coordinate.range for column in self.columns_]).T
-        scores = self.inverse_transform(levels, protected)
-        return np.clip(scores, *((low[0], high[0]) if self.one_column_ else (low, high)))
-
-    def _shape(self, protected: Any) -> tuple[int, ...]:
-        """The shape of scores that go with these attributes."""
-        check_is_fitted(self)
-        events = count_events(protected)
-        return (events,) if self.one_column_ else (events, len(self.columns_))
+        return self._apply(lambda column: column.spread, scores, protected)
 
     def _check_parameters(self) -> None:
         if self.recipe not in ("smooth", "paper"):
             raise ValueError(f"recipe is {self.recipe!r}; expected 'smooth' or 'paper'")
-        if self.outside not in ("clip", "raise", "nan"):
-            raise ValueError(f"outside is {self.outside!r}; expected 'clip', 'raise' or 'nan'")
         for name in ("members", "epochs", "batch_size"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | np.integer) and value > 0):

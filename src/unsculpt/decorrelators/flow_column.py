@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.grid import ConditionalGrid
+from unsculpt.decorrelators.table_column import TableColumn
 from unsculpt.flows import SplineFlow
 
 Floats = NDArray[np.float64]
@@ -41,15 +42,14 @@ class FlowColumn:
 
     def cdf(self, score: Floats, features: Floats) -> Floats:
         """Return P(background score <= score | attributes)."""
-        level = self.coordinate(score)
         if self.tabulated:
-            return self._grid.cdf(level, features[:, 0])
-        return np.asarray(self._members(level, features)[0].mean(axis=0))
+            return self.table.cdf(score, features)
+        return np.asarray(self._members(self.coordinate(score), features)[0].mean(axis=0))
 
     def inverse(self, level: Floats, features: Floats) -> Floats:
         """Return the score whose `cdf` is `level`."""
         if self.tabulated:
-            return self.coordinate.inverse(self._grid.inverse(level, features[:, 0]))
+            return self.table.inverse(level, features)
         (score,) = _in_chunks(_bisect, self.flows, level, features)
         return self.coordinate.inverse(score)
 
@@ -68,13 +68,20 @@ class FlowColumn:
         cdf, log_density = _in_chunks(_evaluate, self.flows, level, features)
         return cdf, log_density
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where the scores of the fit end."""
+        return self.coordinate.range
+
     @cached_property
-    def _grid(self) -> ConditionalGrid:
+    def table(self) -> TableColumn:
+        """The mean of the members over one attribute."""
         attribute = np.linspace(-1, 1, ATTRIBUTE_NODES)
         score = np.unique(np.concatenate([[0.0], self.nodes, [1.0]]))
         at_attribute, at_score = np.meshgrid(attribute, score, indexing="ij")
         cdf, _ = self._members(at_score.ravel(), at_attribute.reshape(-1, 1))
-        return ConditionalGrid(attribute, score, cdf.mean(axis=0).reshape(at_score.shape))
+        cdf = cdf.mean(axis=0).reshape(at_score.shape)
+        return TableColumn(self.coordinate, ConditionalGrid(attribute, score, cdf))
 
 
 def _in_chunks(

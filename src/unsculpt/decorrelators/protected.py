@@ -23,6 +23,12 @@ from unsculpt.models.inputs import (
 Outside = Literal["clip", "raise", "nan"]
 
 
+def check_outside(outside: str) -> None:
+    """Refuse a policy that does not exist."""
+    if outside not in ("clip", "raise", "nan"):
+        raise ValueError(f"outside is {outside!r}; expected 'clip', 'raise' or 'nan'")
+
+
 @dataclass(frozen=True)
 class Continuous:
     """An attribute on a scale: a coordinate on [-1, 1] halfway between its CDF and its range.

@@ -22,7 +22,7 @@ from jax.sharding import PartitionSpec as Split
 from jaxtyping import Array, Float, Int, PyTree
 from numpy.typing import NDArray
 
-from unsculpt.cores import share_out
+from unsculpt.devices import share_out
 from unsculpt.fitting.order import EventOrder
 from unsculpt.fitting.progress import EpochProgress
 

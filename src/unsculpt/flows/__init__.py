@@ -1,6 +1,6 @@
 """Conditional flows: what FlowJAX does not have."""
 
-from unsculpt import cores  # noqa: F401  first: modules below make arrays, which starts JAX
+from unsculpt import devices  # noqa: F401  first: modules below make arrays, which starts JAX
 from unsculpt.flows.conditioners import ResidualConditioner, SmoothConditioner
 from unsculpt.flows.reflection import increasing
 from unsculpt.flows.spline_flow import SplineFlow

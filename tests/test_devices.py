@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from unsculpt import cores
+from unsculpt import devices
 
 # Lines fitted by 1, 2, 3 and 4 members, in batches that devices may share or not.
 LINES = """
@@ -58,7 +58,7 @@ def test_shared_out_or_not_the_fit_is_the_same():
 
 
 def test_every_core_is_a_device_unless_jax_runs_already():
-    expected = min(cores.cores(), cores.MOST)
+    expected = min(devices.cores(), devices.MOST)
     code = "import unsculpt.fitting, jax; print(len(jax.devices('cpu')))"
     assert int(run(code)) == expected
     assert int(run("import jax; jax.devices('cpu')\n" + code)) == 1
@@ -67,7 +67,7 @@ def test_every_core_is_a_device_unless_jax_runs_already():
 
 
 @pytest.mark.parametrize(
-    ("devices", "members", "batch_size", "additive", "shape"),
+    ("count", "members", "batch_size", "additive", "shape"),
     [
         (2, 8, 1024, True, (2, 1)),  # each core takes half the members
         (2, 1, 256, True, (1, 2)),  # one member: the cores share its batches
@@ -81,7 +81,7 @@ def test_every_core_is_a_device_unless_jax_runs_already():
         (1, 5, 1024, True, (1, 1)),
     ],
 )
-def test_who_gets_what(monkeypatch, devices, members, batch_size, additive, shape):
-    monkeypatch.setattr(jax, "local_devices", lambda: [*range(devices)])
-    monkeypatch.setattr(cores, "Mesh", lambda grid, names: grid)
-    assert cores.share_out(members, batch_size, additive).shape == shape
+def test_who_gets_what(monkeypatch, count, members, batch_size, additive, shape):
+    monkeypatch.setattr(jax, "local_devices", lambda: [*range(count)])
+    monkeypatch.setattr(devices, "Mesh", lambda grid, names: grid)
+    assert devices.share_out(members, batch_size, additive).shape == shape
