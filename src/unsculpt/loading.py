@@ -22,6 +22,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         model = _model(kind)(**about["parameters"])
         model._restore(arrays, about)
+        model.source_ = about.get("columns")
     except (KeyError, TypeError) as error:
         raise ValueError(
             f"{path} is incomplete or of another version ({error}); write it again with save"

@@ -71,6 +71,13 @@ class TestRoundTrip:
         for name, values in rough.history_.items():
             np.testing.assert_array_equal(loaded.history_[name], values)
 
+    def test_the_columns_it_was_fitted_on_come_back(self, rough, path, tmp_path):
+        assert us.load(path).source_ is None
+        rough.source_ = {"score": ["tagger"], "protected": ["mass / 1000"]}
+        rough.save(tmp_path / "named")
+        us.load(tmp_path / "named").save(tmp_path / "again")
+        assert us.load(tmp_path / "again").source_ == rough.source_
+
     def test_numbers_from_numpy_are_fine_as_parameters(self, quick, events, tmp_path):
         flow = quick(events.score, events.protected, seed=np.int64(1), members=np.int32(2))
         flow.save(tmp_path / "model")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from pathlib import Path
@@ -12,7 +11,6 @@ import typer
 
 if TYPE_CHECKING:
     import numpy as np
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
     from rich.table import Table
 
@@ -48,6 +46,7 @@ def demo(
     from unsculpt import FlowDecorrelator
     from unsculpt.datasets import load_jets
     from unsculpt.plots import before_after
+    from unsculpt.whole import whole
 
     console = Console()
     train, test = load_jets("train"), load_jets("test")
@@ -80,18 +79,9 @@ def demo(
         "sculpts the background mass; ideal is what a random selection of that size gets on the "
         "same jets. AUC at fixed mass: the mean over the signal's masses.[/dim]"
     )
-    _save(before_after(raw, flat, test.label, test.mass), output)
+    with whole(output) as draft:
+        before_after(raw, flat, test.label, test.mass).savefig(draft, dpi=150)
     console.print(f"Figure: [bold]{escape(str(output))}[/bold]")
-
-
-def _save(figure: Figure, output: Path) -> None:
-    """Write the figure whole or not at all: a failure leaves an older file as it was."""
-    part = output.with_name(f".{output.stem}-{os.getpid()}{output.suffix}")
-    try:
-        figure.savefig(part, dpi=150)
-        os.replace(part, output)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _since(start: float) -> str:

@@ -14,7 +14,15 @@ from unsculpt.models.files import write_model
 
 
 class Model(BaseEstimator, ABC):  # type: ignore[misc]
-    """Anything of ours that is fitted and kept."""
+    """Anything of ours that is fitted and kept.
+
+    Attributes:
+        source_: the columns of the files it was fitted on, as column names or expressions:
+            `{"score": [...], "protected": [...], "background": ..., "signal": ..., "weight": ...}`;
+            None if it was fitted on arrays.
+    """
+
+    source_: dict[str, Any] | None = None
 
     @abstractmethod
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -28,5 +36,5 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         """Write the fitted model to a file that `unsculpt.load` reads."""
         check_is_fitted(self)
         arrays, about = self._state()
-        kind = type(self).__name__
-        write_model(path, arrays, {"kind": kind, "parameters": self.get_params()} | about)
+        kind = {"kind": type(self).__name__, "parameters": self.get_params()}
+        write_model(path, arrays, kind | about | {"columns": self.source_})

@@ -7,12 +7,13 @@ import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
+
+from unsculpt.whole import whole
 
 FORMAT = 1
 _KEY = "unsculpt"
@@ -22,24 +23,13 @@ def write_model(
     path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]], about: dict[str, Any]
 ) -> None:
     """Write a model file whole or not at all."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} into")
     about = {"format": FORMAT, "version": version("unsculpt")} | about
     content = save(
         {name: np.ascontiguousarray(array) for name, array in arrays.items()},
         metadata={_KEY: json.dumps(about, sort_keys=True, default=np.generic.item)},
     )
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with whole(path) as draft:
+        draft.write_bytes(content)
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

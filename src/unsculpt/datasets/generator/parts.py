@@ -18,6 +18,7 @@ from unsculpt.datasets.generator.selection import select
 from unsculpt.datasets.generator.substructure import variables_of_jets
 from unsculpt.datasets.generator.window import WINDOW
 from unsculpt.datasets.schema import COLUMNS
+from unsculpt.whole import whole
 
 BATCH = 200  # events at once: enough for arrays to pay, little enough to fit in memory
 
@@ -94,9 +95,8 @@ class Part:
 
 def write_whole(table: pa.Table, path: Path, **options: Any) -> None:
     """Write a table so that the file appears whole or not at all."""
-    draft = path.with_name(path.name + ".draft")
-    pq.write_table(table, draft, compression="zstd", **options)
-    draft.replace(path)
+    with whole(path) as draft:
+        pq.write_table(table, draft, compression="zstd", **options)
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
