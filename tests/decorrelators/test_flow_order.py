@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from unsculpt import FlowDecorrelator
 from unsculpt.datasets import toys
-from unsculpt.decorrelators.flow_column import CHUNK
+from unsculpt.decorrelators.chunks import CHUNK
 
 ROUNDING = 1e-7
 PATHS = ["tagger", "two_attributes", "binary", "paper", "atoms", "channels"]

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from unsculpt.decorrelators.columns import ColumnDecorrelator
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.flow_column import FlowColumn
+from unsculpt.decorrelators.parameters import check_training
 from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
 from unsculpt.fitting import fit
 from unsculpt.flows import SplineFlow
@@ -210,14 +211,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
     def _check_parameters(self) -> None:
         if self.recipe not in ("smooth", "paper"):
             raise ValueError(f"recipe is {self.recipe!r}; expected 'smooth' or 'paper'")
-        for name in ("members", "epochs", "batch_size"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | np.integer) and value > 0):
-                raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate is {self.learning_rate!r}; expected a positive number")
-        if not (isinstance(self.seed, int | np.integer) and self.seed >= 0):
-            raise ValueError(f"seed is {self.seed!r}; expected a whole number from 0")
+        check_training(self)
         if not 0 <= self.validation <= 0.9:
             raise ValueError(f"validation is {self.validation!r}; expected a fraction up to 0.9")
 

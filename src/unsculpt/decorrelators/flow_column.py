@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
+from unsculpt.decorrelators.chunks import in_chunks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.grid import ConditionalGrid
 from unsculpt.decorrelators.table_column import TableColumn
@@ -20,7 +20,6 @@ from unsculpt.flows import SplineFlow
 
 Floats = NDArray[np.float64]
 
-CHUNK = 2**14
 ATTRIBUTE_NODES = 257
 
 
@@ -50,7 +49,7 @@ class FlowColumn:
         """Return the score whose `cdf` is `level`."""
         if self.tabulated:
             return self.table.inverse(level, features)
-        (score,) = _in_chunks(_bisect, self.flows, level, features)
+        (score,) = in_chunks(_bisect, self.flows, level, features)
         return self.coordinate.inverse(score)
 
     def log_density(self, score: Floats, features: Floats) -> Floats:
@@ -65,7 +64,7 @@ class FlowColumn:
 
     def _members(self, level: Floats, features: Floats) -> tuple[Floats, Floats]:
         """Return CDF and log density of every member, (members, n)."""
-        cdf, log_density = _in_chunks(_evaluate, self.flows, level, features)
+        cdf, log_density = in_chunks(_evaluate, self.flows, level, features)
         return cdf, log_density
 
     @property
@@ -82,25 +81,6 @@ class FlowColumn:
         cdf, _ = self._members(at_score.ravel(), at_attribute.reshape(-1, 1))
         cdf = cdf.mean(axis=0).reshape(at_score.shape)
         return TableColumn(self.coordinate, ConditionalGrid(attribute, score, cdf))
-
-
-def _in_chunks(
-    function: Callable[[SplineFlow, Array, Array], tuple[Array, ...]],
-    flows: SplineFlow,
-    score: Floats,
-    features: Floats,
-) -> tuple[Floats, ...]:
-    """Evaluate on the device in double precision, in chunks of one shape: compiled once."""
-    parts = []
-    # Single precision would break the order of neighbouring scores at 1e-7.
-    with jax.enable_x64(True):
-        for start in range(0, len(score), CHUNK):
-            rows = slice(start, start + CHUNK)
-            short = CHUNK - len(score[rows])
-            padded = np.pad(score[rows], (0, short)), np.pad(features[rows], ((0, short), (0, 0)))
-            out = function(flows, *map(jnp.asarray, padded))
-            parts.append([np.asarray(x)[..., : CHUNK - short] for x in out])
-    return tuple(np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
 
 
 @eqx.filter_jit
