@@ -19,13 +19,20 @@ from unsculpt.metrics._inputs import (
 from unsculpt.metrics.binning import weight_in_bins
 
 
+def highest_cuts(scores: Floats, weight: Floats, fractions: Floats) -> Floats:
+    """Return, for each fraction, the highest score at or above which that much weight lies."""
+    values, rank = np.unique(scores, return_inverse=True)
+    kept = np.cumsum(weight_in_bins(rank, weight)[::-1])
+    # Rounding must not cost an event: 0.07 * 100 is a little more than 7.
+    wanted = fractions * kept[-1] * (1 - 1e-12)
+    # Negative weights make the sum fall now and then: the first time it gets there counts.
+    cuts: Floats = values[::-1][np.searchsorted(np.maximum.accumulate(kept), wanted)]
+    return cuts
+
+
 def highest_cut(scores: Floats, weight: Floats, fraction: float) -> float:
     """Return the highest score at or above which `fraction` of the weight lies."""
-    values, rank = np.unique(scores, return_inverse=True)
-    kept = np.cumsum(weight_in_bins(rank, weight)[::-1])[::-1]
-    # Rounding must not cost an event: 0.07 * 100 is a little more than 7.
-    enough = kept >= fraction * kept[0] * (1 - 1e-12)
-    return float(values[np.flatnonzero(enough)[-1]])
+    return float(highest_cuts(scores, weight, np.array([fraction]))[0])
 
 
 def mann_whitney(scores: Floats, signal: Mask, weight: Floats) -> float:

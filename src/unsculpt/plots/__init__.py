@@ -1,5 +1,21 @@
 """Figures: a function takes arrays and returns a matplotlib Figure."""
 
 from unsculpt.plots.before_after import before_after
+from unsculpt.plots.cut import cut
+from unsculpt.plots.efficiency import efficiency
+from unsculpt.plots.history import history
+from unsculpt.plots.in_bins import in_bins
+from unsculpt.plots.score_slices import score_slices
+from unsculpt.plots.separation import separation
+from unsculpt.plots.spectrum import spectrum
 
-__all__ = ["before_after"]
+__all__ = [
+    "before_after",
+    "cut",
+    "efficiency",
+    "history",
+    "in_bins",
+    "score_slices",
+    "separation",
+    "spectrum",
+]

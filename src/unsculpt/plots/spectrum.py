@@ -1,0 +1,125 @@
+"""What a cut does to the background's spectrum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from unsculpt import metrics
+from unsculpt.plots.axis import Axis, Floats
+from unsculpt.plots.style import ALL, COLOURS, styled
+
+
+class Spectrum(NamedTuple):
+    """A histogram of weights and the square of its errors."""
+
+    content: Floats
+    variance: Floats
+
+    @property
+    def shares(self) -> Floats:
+        """Return the share of each bin in the total; zeros if there is no total to share."""
+        total = self.content.sum()
+        return np.asarray(self.content / total if total > 0 else np.zeros(len(self.content)))
+
+
+@styled
+def spectrum(
+    scores: Mapping[str, ArrayLike],
+    labels: ArrayLike,
+    protected: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    efficiency: float = 0.5,
+    name: str = "mass [GeV]",
+    bins: int | ArrayLike = 50,
+) -> Figure:
+    """Draw the background's spectrum, all of it and after a cut on each score, and the ratios.
+
+    Args:
+        scores: the scores by what the legend calls them, (n,) each.
+        labels: 1 for signal, 0 for background.
+        protected: the protected attribute, numbers or categories, (n,).
+        sample_weight: event weights, one each if not given.
+        efficiency: of the signal, at which every score is cut.
+        name: of the protected attribute, on the axis.
+        bins: number of equal bins across the background, or their edges.
+    """
+    axis = Axis.of(protected, labels, bins, name)
+    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+    upper, ratio = figure.subplots(2, sharex=True, height_ratios=[3, 1])
+    draw_spectra(
+        upper,
+        ratio,
+        background_spectra(
+            scores, labels, axis, sample_weight=sample_weight, efficiency=efficiency
+        ),
+        axis,
+    )
+    upper.set_title(f"background after a cut at {efficiency:.0%} signal efficiency")
+    return figure
+
+
+def background_spectra(
+    scores: Mapping[str, ArrayLike],
+    labels: ArrayLike,
+    axis: Axis,
+    *,
+    sample_weight: ArrayLike | None = None,
+    efficiency: float = 0.5,
+) -> dict[str, Spectrum]:
+    """Return the spectrum of all background and of what passes a cut on each score."""
+    passing = {"all": np.ones(len(axis.values), bool)}
+    for label, score in scores.items():
+        cut = metrics.threshold(score, labels, efficiency=efficiency, sample_weight=sample_weight)
+        passing[f"cut on {label}"] = np.asarray(score) >= cut
+    weight = np.ones(len(axis.values)) if sample_weight is None else np.asarray(sample_weight)
+    background = np.asarray(labels) == 0
+    return {
+        label: Spectrum(
+            *(
+                np.histogram(axis.values[chosen], axis.edges, weights=weight[chosen] ** power)[0]
+                for power in (1.0, 2.0)
+            )
+        )
+        for label, chosen in ((label, background & passes) for label, passes in passing.items())
+    }
+
+
+def draw_spectra(axes: Axes, ratio: Axes, spectra: dict[str, Spectrum], axis: Axis) -> None:
+    """Draw the first spectrum filled, the others as lines, and below their ratios to the first."""
+    (label, every), *others = spectra.items()
+    edges, middle = axis.edges, (axis.edges[1:] + axis.edges[:-1]) / 2
+    axes.stairs(every.shares, edges, color=ALL, label=label, fill=True, alpha=0.3)
+    ratio.axhline(1, color=ALL, linewidth=0.8)
+    ratios = [np.array([0.5, 2])]
+    for (label, spectrum), colour in zip(others, COLOURS, strict=False):
+        axes.stairs(spectrum.shares, edges, color=colour, label=label, linewidth=1.3)
+        # With negative weights a bin can hold less than nothing, which a log axis cannot show.
+        filled = (spectrum.shares > 0) & (every.shares > 0)
+        value = spectrum.shares[filled] / every.shares[filled]
+        error = value * np.sqrt(spectrum.variance[filled]) / spectrum.content[filled]
+        ratio.errorbar(
+            middle[filled], value, error, color=colour, fmt=".", markersize=3, linewidth=0.8
+        )
+        ratios.append(value)
+    axes.set(yscale="log", ylabel="fraction of background")
+    axes.set_ylim(log_limits([spectrum.shares for spectrum in spectra.values()]))
+    axes.legend()
+    axis.dress(ratio)
+    axes.tick_params(labelbottom=False)
+    drawn = np.concatenate(ratios)
+    ratio.set(yscale="log", ylim=(drawn.min() / 1.5, drawn.max() * 1.5), ylabel="to all")
+
+
+def log_limits(shapes: list[Floats]) -> tuple[float, float]:
+    """Return limits that hold all filled bins, two decades at least, and a legend above."""
+    values = np.concatenate(shapes)
+    peak = values.max()
+    low = min(values[values > 0].min() / 1.5, peak / 100)
+    return low, peak * (peak / low) ** 0.35

@@ -1,0 +1,49 @@
+"""The look of the figures: mplhep's, at the size of a page of a note."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
+import matplotlib as mpl
+import mplhep
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette: distinct to colour-blind eyes and in grey print.
+ALL, RAW, FLAT = "#666666", "#D55E00", "#0072B2"
+COLOURS = (RAW, FLAT, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+STYLE = mplhep.style.ATLAS | {
+    # By their own names, so that a figure looks the same wherever it is saved.
+    "font.family": "TeX Gyre Heros",
+    "mathtext.fontset": "stixsans",
+    "font.size": 10,
+    "axes.titlesize": "medium",
+    "axes.labelsize": "medium",
+    "axes.labelpad": 3,
+    "axes.linewidth": 0.8,
+    "axes.autolimit_mode": "data",
+    "legend.fontsize": "small",
+    "legend.title_fontsize": "small",
+    "legend.borderpad": 0.6,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 4,
+    "xtick.labelsize": "medium",
+    "ytick.labelsize": "medium",
+    "ytick.major.size": 5,
+    "ytick.minor.size": 3,
+}
+
+P = ParamSpec("P")
+
+
+def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Let a function draw in this style and leave the user's own settings alone."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        with mpl.rc_context(STYLE):
+            return draw(*args, **kwargs)
+
+    return drawn

@@ -1,0 +1,127 @@
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.patches import StepPatch
+from sklearn.metrics import roc_auc_score
+
+from unsculpt import metrics, plots
+from unsculpt.datasets import toys
+from unsculpt.plots.axis import Axis
+from unsculpt.plots.efficiency import background_efficiencies
+from unsculpt.plots.separation import separation_in_bins
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return toys.tagger(5000, 2000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def scores(toy):
+    flat = toy.cdf(toy.score, toy.protected)
+    return {"raw": toy.score, "flat": flat, "square": flat**2}
+
+
+@pytest.fixture
+def weight(toy):
+    random = np.random.default_rng(2)
+    return random.uniform(0.5, 2, len(toy.score)) * random.choice(
+        [1, -1], len(toy.score), p=[0.9, 0.1]
+    )
+
+
+def drawn(figure):
+    """The panels, drawn: many a warning comes only then."""
+    FigureCanvasAgg(figure).draw()
+    return figure.axes
+
+
+figures = [plots.spectrum, plots.efficiency, plots.score_slices, plots.separation]
+
+
+@pytest.mark.parametrize("draw", figures)
+@pytest.mark.parametrize("kind", ["numbers", "categories"])
+def test_any_number_of_scores_numbers_or_categories_and_weights(draw, kind, toy, scores, weight):
+    protected = toy.protected if kind == "numbers" else np.where(toy.protected > 90, "mm", "ee")
+    settings = {name: mpl.rcParams[name] for name in mpl.rcParams}
+    axes = drawn(draw(scores, toy.label, protected, sample_weight=weight, name="channel"))
+    assert settings == mpl.rcParams
+    if kind == "categories" and draw is not plots.score_slices:
+        assert [text.get_text() for text in axes[-1].get_xticklabels()] == ["ee", "mm"]
+
+
+@pytest.mark.parametrize("draw", figures)
+def test_wrong_lengths_are_named(draw, toy, scores):
+    with pytest.raises(ValueError, match="mass has shape"):
+        draw(scores, toy.label, toy.protected[:5], name="mass")
+
+
+def test_the_spectrum_has_a_line_for_each_score(toy, scores):
+    upper, _ = drawn(plots.spectrum(scores, toy.label, toy.protected, efficiency=0.3))
+    steps = [patch.get_data() for patch in upper.patches if isinstance(patch, StepPatch)]
+    cut = metrics.threshold(scores["flat"], toy.label, efficiency=0.3)
+    passes = toy.background & (scores["flat"] >= cut)
+    content = np.histogram(toy.protected[passes], steps[0].edges)[0]
+    np.testing.assert_allclose(steps[2].values, content / passes.sum())
+
+
+def test_efficiencies_average_to_the_working_point(toy, scores, weight):
+    axis = Axis.of(toy.protected, toy.label, 8, "mass")
+    curves = background_efficiencies(
+        scores, toy.label, axis, sample_weight=weight, efficiencies=[0.2]
+    )
+    total = np.histogram(toy.protected[toy.background], axis.edges, weights=weight[toy.background])[
+        0
+    ]
+    for panel in curves.values():
+        (curve,) = panel.values()
+        # A cut keeps whole events, so a little more than asked for.
+        assert np.average(curve.value, weights=total) == pytest.approx(0.2, abs=0.002)
+        assert np.all(curve.low <= curve.value)
+
+
+def test_separation_is_that_of_scikit_learn_in_each_bin(toy, scores):
+    axis = Axis.of(toy.protected, toy.label, [70, 80, 95], "mass")
+    panels = separation_in_bins({"raw": toy.score}, toy.label, axis)
+    for i, (low, high) in enumerate([(70, 80), (80, 95)]):
+        inside = (toy.protected >= low) & (toy.protected < high)
+        area = roc_auc_score(toy.label[inside], toy.score[inside])
+        assert panels["AUC"]["raw"].value[i] == pytest.approx(area)
+        cut = metrics.threshold(toy.score, toy.label)
+        rejection = 1 / np.mean(toy.score[inside & toy.background] >= cut)
+        assert panels["background rejection"]["raw"].value[i] == pytest.approx(rejection)
+        efficiency = np.mean(toy.score[inside & ~toy.background] >= cut)
+        assert panels["signal efficiency"]["raw"].value[i] == pytest.approx(efficiency)
+
+
+def test_errors_are_about_those_of_the_bootstrap(toy):
+    axis = Axis.of(toy.protected, toy.label, [70, 80, 95], "mass")
+    panels = separation_in_bins({"raw": toy.score}, toy.label, axis)
+    for name, metric in (
+        ("AUC", metrics.auc_in_bins),
+        ("background rejection", metrics.rejection_in_bins),
+        ("signal efficiency", metrics.efficiency_in_bins),
+    ):
+        events = (toy.score, toy.label, toy.protected)
+        expected = metrics.bootstrap(metric, *events, bins=axis.edges, repeats=100)
+        ours = panels[name]["raw"]
+        np.testing.assert_allclose(ours.high - ours.low, expected.high - expected.low, rtol=0.5)
+
+
+def test_bins_do_not_stretch_to_a_few_events_far_out():
+    mass = np.r_[np.linspace(50, 150, 5000), 1e4]
+    axis = Axis.of(mass, np.zeros(5001), 50, "mass")
+    assert axis.edges[-1] < 151
+    assert Axis.of(mass[:-1], np.zeros(5000), 50, "mass").edges[-1] == 150
+
+
+def test_cuts_and_losses_are_drawn_as_given():
+    (axes,) = drawn(plots.cut({"1%": [0.3, 0.4]}, [50, 60], score="tagger"))
+    np.testing.assert_array_equal(axes.lines[0].get_xydata(), [[50, 0.3], [60, 0.4]])
+    (axes,) = drawn(plots.cut({"1%": [0.3, 0.4]}, ["ee", "mm"]))
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["ee", "mm"]
+    losses = np.array([[3.0, 5], [1, 3]])
+    (axes,) = drawn(plots.history({"training": losses, "one model": [4, 2]}))
+    means = [line.get_ydata().tolist() for line in axes.lines if line.get_alpha() is None]
+    assert means == [[4, 2], [4, 2]]
