@@ -176,19 +176,33 @@ class ProtectedAttributes:
         return cls(attributes)
 
 
+class OutsideWarning(UserWarning):
+    """Some events have a protected value beyond the fitted range.
+
+    Attributes:
+        name: the attribute.
+        count: how many events.
+    """
+
+    def __init__(self, message: str, name: str, count: int) -> None:
+        super().__init__(message)
+        self.name, self.count = name, count
+
+
 def _report(attribute: Continuous | Categorical, count: int, total: int, outside: Outside) -> None:
     message = (
         f"{attribute.name} is outside the fitted {attribute.describe()} "
         f"in {count:,} of {total:,} events"
     )
     if outside == "clip" and isinstance(attribute, Continuous):
-        warnings.warn(f"{message}: the nearest fitted value stands in", stacklevel=5)
+        then = "the nearest fitted value stands in"
     elif outside == "nan":
-        warnings.warn(f"{message}: they become NaN", stacklevel=5)
+        then = "they become NaN"
     else:
         raise ValueError(
             f"{message}; fit on events that have them, or set outside='nan' to mark them"
         )
+    warnings.warn(OutsideWarning(f"{message}: {then}", attribute.name, count), stacklevel=5)
 
 
 def _categories(column: NDArray[Any], name: str) -> list[Any]:

@@ -1,0 +1,87 @@
+"""Columns of a table as arrays to compute with, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+def to_arrow(array: NDArray[Any]) -> pa.Array:
+    """Return an array (n, ...) as a column; further axes become lists of fixed length."""
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.ndim == 1:
+        return pa.array(array)
+    inner = to_arrow(array.reshape(-1, *array.shape[2:]))
+    return pa.FixedSizeListArray.from_arrays(inner, array.shape[1])
+
+
+def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Return a flat column as an array; what is missing becomes NaN."""
+    kind = column.type
+    if pa.types.is_fixed_size_list(kind):
+        inner = pa.chunked_array([chunk.flatten() for chunk in column.chunks], kind.value_type)
+        values = to_numpy(inner)
+        return values.reshape(len(column), kind.list_size, *values.shape[1:])
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    if pa.types.is_boolean(kind) and column.null_count or pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    values = column.to_numpy()
+    return values.astype(str) if _is_text(column.type) else values
+
+
+def to_awkward(column: pa.ChunkedArray) -> Any:
+    """Return any column as an awkward array; what is missing becomes NaN, "" or an empty list."""
+    if _is_text(column.type):
+        return ak.fill_none(ak.from_arrow(column), "")
+    if not pa.types.is_nested(column.type) or pa.types.is_fixed_size_list(column.type):
+        return ak.from_numpy(to_numpy(column))
+    array = ak.from_arrow(column)
+    if pa.types.is_struct(column.type):
+        return array
+    array = ak.fill_none(array, [], axis=0)
+    return array if array.fields else ak.fill_none(array, np.nan, axis=-1)
+
+
+def to_compute(column: pa.ChunkedArray) -> Any:
+    """Return a column as NumPy, or as awkward where it has lists or records, in full precision."""
+    if not pa.types.is_nested(column.type) or pa.types.is_fixed_size_list(column.type):
+        return widen(to_numpy(column))
+    return widen(to_awkward(column))
+
+
+def widen(values: Any) -> Any:
+    """Return numbers with 64 bits, whole ones signed: differences of unsigned ones would wrap."""
+    if isinstance(values, ak.Array):
+        if values.fields:
+            return values
+        dtype = widen(np.asarray(ak.flatten(values[:0], axis=None))).dtype
+        return ak.values_astype(values, dtype) if dtype.kind in "iuf" else values
+    if values.dtype.kind in "iu" and values.dtype != np.uint64:
+        return values.astype(np.int64, copy=False)
+    return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values
+
+
+def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:
+    """Return columns as flat arrays of one length, and the lengths of the lists if there are any.
+
+    Beside lists, a number of the event counts for each entry of its list.
+    """
+    if not any(isinstance(value, ak.Array) for value in values):
+        return list(values), None
+    try:
+        together = ak.broadcast_arrays(*values)
+    except ValueError:
+        raise ValueError("the lists of an event differ in length among the columns") from None
+    if any(array.fields or array.ndim != 2 for array in together):
+        raise ValueError("a column holds records or lists of lists; expected numbers or lists")
+    return [np.asarray(ak.flatten(array)) for array in together], ak.num(together[0])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)

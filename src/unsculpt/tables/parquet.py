@@ -1,0 +1,51 @@
+"""Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from unsculpt.tables.formats import Put
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """The table in a Parquet file."""
+
+    path: Path
+    all: pa.Schema
+    rows: int
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.all.names)
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """Return the types of these columns."""
+        return pa.schema([self.all.field(name) for name in columns], self.all.metadata)
+
+    def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        """Read these columns, at most so many rows at once."""
+        with pq.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(rows, columns=list(columns)):
+                # A name with a dot means a part of a column too: take what was asked for.
+                yield pa.Table.from_batches([batch]).select(list(columns))
+
+
+def source(path: Path, inside: str) -> ParquetSource:
+    """Look into a file."""
+    with pq.ParquetFile(path) as file:
+        return ParquetSource(path, file.schema_arrow, file.metadata.num_rows)
+
+
+@contextmanager
+def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
+    """Start a file; give the function that adds rows to it."""
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        yield writer.write_table

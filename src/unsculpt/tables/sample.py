@@ -1,0 +1,138 @@
+"""The events of a fit, read from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsculpt.tables.arrays import side_by_side
+from unsculpt.tables.expressions import parse
+from unsculpt.tables.stream import Stream
+
+Floats = NDArray[np.float64]
+Missing = Literal["raise", "drop"]
+
+
+class Columns(dict[str, NDArray[Any]]):
+    """Named columns, as decorrelators take protected attributes."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names."""
+        return list(self)
+
+    def __getitem__(self, which: Any) -> Any:
+        """Return a column by its name, or some rows of all columns."""
+        if isinstance(which, str):
+            return super().__getitem__(which)
+        return Columns({name: column[which] for name, column in self.items()})
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Events with what a fit needs to know of them.
+
+    Attributes:
+        scores: (n,), or (n, k) for k scores.
+        protected: the protected attributes, by name.
+        label: 1 for signal, 0 for background.
+        weight: (n,), or None.
+        rows: how many rows were read, including those in neither class.
+        dropped: how many of the events were left out as NaN or infinite.
+    """
+
+    scores: Floats
+    protected: Columns
+    label: NDArray[np.int8]
+    weight: Floats | None
+    rows: int
+    dropped: int
+
+    def __getitem__(self, which: NDArray[Any]) -> Sample:
+        """Return some of the events."""
+        weight = None if self.weight is None else self.weight[which]
+        some = self.scores[which], self.protected[which], self.label[which], weight
+        return Sample(*some, self.rows, self.dropped)
+
+
+def read_sample(
+    stream: Stream,
+    source: dict[str, Any],
+    *,
+    nan: Missing = "raise",
+    advance: Callable[[int], object] = lambda rows: None,
+) -> Sample:
+    """Read the events of a fit or a report into memory.
+
+    Args:
+        stream: the files.
+        source: columns or expressions as a model's `source_` has them: `score` and `protected`
+            lists, `weight`, `background` and `signal` or None. Without a background all events
+            are it; without a signal it is all that are not background.
+        nan: whether NaN or infinite scores, attributes and weights are an error or left out.
+        advance: told how many rows came with each chunk.
+    """
+    scores, protected = source["score"], source["protected"]
+    numbers = [*scores, *protected, *filter(None, [source.get("weight")])]
+    conditions = list(filter(None, [source.get("background"), source.get("signal")]))
+    expressions = [parse(text, stream.columns) for text in (*numbers, *conditions)]
+    needed = dict.fromkeys(name for expression in expressions for name in expression.columns)
+    rows, parts = 0, []
+    for chunk in stream.chunks(list(needed)):
+        values, _ = side_by_side([expression(chunk) for expression in expressions])
+        masks = [condition(v, t) for v, t in zip(values[len(numbers) :], conditions, strict=True)]
+        background = masks.pop(0) if source.get("background") else np.ones(len(values[0]), bool)
+        signal = masks.pop() if masks else ~background
+        if np.any(signal & background):
+            raise ValueError(f"{' and '.join(map(repr, conditions))} hold for the same events")
+        either = signal | background
+        parts.append([column[either] for column in (*values[: len(numbers)], signal)])
+        rows += len(chunk)
+        advance(len(chunk))
+    *columns, label = (np.concatenate(pieces) for pieces in zip(*parts, strict=True)) if parts else [[]]
+    if not np.any(np.asarray(label) == 0):
+        which = f": {source['background']!r} holds for none" if source.get("background") else ""
+        raise ValueError(f"no background is left of {rows:,} rows{which}")
+    good = _good(columns, numbers, nan)
+    columns = [column[good] for column in columns]
+    together = columns[0] if len(scores) == 1 else np.column_stack(columns[: len(scores)])
+    return Sample(
+        together,
+        Columns(zip(protected, columns[len(scores) :], strict=False)),
+        label[good].astype(np.int8),
+        columns[-1] if source.get("weight") else None,
+        rows,
+        int(np.sum(~good)),
+    )
+
+
+def condition(values: NDArray[Any], text: str) -> NDArray[np.bool_]:
+    """Refuse a condition that is none."""
+    if values.dtype != bool:
+        raise ValueError(f"{text!r} gives {values.dtype}; expected a condition such as label == 0")
+    return values
+
+
+def finite(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values are not NaN or infinite; text never is."""
+    return np.isfinite(column) if column.dtype.kind in "fc" else np.ones(len(column), bool)
+
+
+def _good(columns: list[NDArray[Any]], names: list[str], nan: Missing) -> NDArray[np.bool_]:
+    """Return which events are all finite numbers; unless told to drop the others, refuse them."""
+    good = np.ones(len(columns[0]), bool)
+    for name, column in zip(names, columns, strict=True):
+        here = finite(column)
+        if nan == "raise" and not here.all():
+            raise ValueError(
+                f"{name} is NaN or infinite in {np.sum(~here):,} of {len(here):,} events; "
+                "repair them, or leave them out with nan='drop' (--nan drop)"
+            )
+        good &= here
+    if not good.any():
+        raise ValueError(f"all {len(good):,} events are NaN or infinite in {' or '.join(names)}")
+    return good
