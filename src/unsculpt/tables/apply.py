@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from unsculpt.decorrelators.protected import OutsideWarning
 from unsculpt.tables.ahead import ahead
 from unsculpt.tables.arrays import side_by_side, to_arrow
 from unsculpt.tables.expressions import Expression, parse
-from unsculpt.tables.formats import create, format_of
+from unsculpt.tables.formats import create
 from unsculpt.tables.location import Location
 from unsculpt.tables.sample import Columns, finite
 from unsculpt.tables.stream import Stream
@@ -73,10 +74,7 @@ def apply(
     for part, target in _targets(events, output):
         schema = columns.schema(part.schema())
 
-        def finish(chunk: pa.Table) -> pa.Table:
-            arrays = [*chunk.columns, *columns.added(chunk, done).values()]
-            return pa.table(arrays, schema=schema)
-
+        finish = partial(columns.add, schema=schema, done=done)
         with warnings.catch_warnings(record=True) as notes, create(target, schema) as put:
             warnings.simplefilter("always")
             # Reading, computing and writing at the same time: each leaves cores to the others.
@@ -133,6 +131,10 @@ class _NewColumns:
             before = before.append(pa.field(name, column.type))
         return before
 
+    def add(self, chunk: pa.Table, schema: pa.Schema, done: Applied) -> pa.Table:
+        """Return the chunk with the new columns."""
+        return pa.table([*chunk.columns, *self.added(chunk, done).values()], schema=schema)
+
     def added(self, chunk: pa.Table, done: Applied) -> dict[str, pa.Array]:
         """Compute the new columns and count."""
         expressions = (*self.scores, *self.protected)
@@ -153,10 +155,10 @@ class _NewColumns:
             flat[some] = self.model.transform(given, protected[some]).reshape(-1, scores.shape[1])
         done.scores += len(good)
         done.missing += missing
-        columns = map(to_arrow, np.ascontiguousarray(flat.T))
+        columns = [to_arrow(column) for column in np.ascontiguousarray(flat.T)]
         if counts is not None:
             offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int64())
-            columns = (pa.LargeListArray.from_arrays(offsets, column) for column in columns)
+            columns = [pa.LargeListArray.from_arrays(offsets, column) for column in columns]
         return dict(zip(self.names, columns, strict=True))
 
 
@@ -177,12 +179,9 @@ def _targets(events: Stream, output: str | os.PathLike[str]) -> Iterator[tuple[S
             (Stream([location], [source]), Location(folder / location.path.name, location.inside))
             for location, source in zip(events.locations, events.sources, strict=True)
         ]
-    targets = [target.path.resolve() for _, target in pairs]
-    for target, times in Counter(targets).items():
-        if target in inputs:
-            raise ValueError(f"{target} is read from; write to another file or folder")
+    for path, times in Counter(target.path.resolve() for _, target in pairs).items():
+        if path in inputs:
+            raise ValueError(f"{path} is read from; write to another file or folder")
         if times > 1:
-            raise ValueError(f"{times} of the files are called {target.name}; write one at a time")
-    for _, target in pairs:
-        format_of(target)
+            raise ValueError(f"{times} of the files are called {path.name}; write one at a time")
     return iter(pairs)

@@ -25,13 +25,13 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
     kind = column.type
     if pa.types.is_fixed_size_list(kind):
         inner = pa.chunked_array([chunk.flatten() for chunk in column.chunks], kind.value_type)
-        values = to_numpy(inner)
-        return values.reshape(len(column), kind.list_size, *values.shape[1:])
+        flat = to_numpy(inner)
+        return flat.reshape(len(column), kind.list_size, *flat.shape[1:])
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
-    if pa.types.is_boolean(kind) and column.null_count or pa.types.is_decimal(kind):
+    if (pa.types.is_boolean(kind) and column.null_count) or pa.types.is_decimal(kind):
         column = column.cast(pa.float64())
-    values = column.to_numpy()
+    values: NDArray[Any] = column.to_numpy()
     return values.astype(str) if _is_text(column.type) else values
 
 
@@ -84,4 +84,4 @@ def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.ipc
 
-from unsculpt.tables.formats import Put
+from unsculpt.tables.formats import Put, Typed
 
 
-@dataclass(frozen=True)
-class ArrowSource:
+class ArrowSource(Typed):
     """The table in an Arrow file."""
-
-    path: Path
-    all: pa.Schema
-    rows: None = None  # only reading all batches would tell
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.all.names)
-
-    def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Return the types of these columns."""
-        return pa.schema([self.all.field(name) for name in columns], self.all.metadata)
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""
-        fields = sorted(self.all.get_field_index(name) for name in columns)
+        fields = sorted(self.types.get_field_index(name) for name in columns)
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file, options=options) as reader:
             for i in range(reader.num_record_batches):

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
 
-from unsculpt.tables.formats import Put, flat_only
+from unsculpt.tables.formats import Put, Typed, flat_only
 
 BLOCK = 2**22  # bytes at once; the first tells the types
 
 
-@dataclass(frozen=True)
-class CsvSource:
+class CsvSource(Typed):
     """The table in a CSV file; an empty field is a missing value."""
-
-    path: Path
-    all: pa.Schema
-    rows: None = None
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.all.names)
-
-    def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Return the types of these columns."""
-        return pa.schema([self.all.field(name) for name in columns])
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""

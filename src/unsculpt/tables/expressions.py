@@ -6,7 +6,6 @@ The text is parsed and walked here; nothing of it is ever run by Python.
 from __future__ import annotations
 
 import ast
-import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,60 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from unsculpt.tables.arrays import to_compute, widen
-
-
-def _where(condition: Any, yes: Any, no: Any) -> Any:
-    lists = any(isinstance(x, ak.Array) for x in (condition, yes, no))
-    return (ak.where if lists else np.where)(condition, yes, no)
-
-
-def _power(base: Any, exponent: Any) -> Any:
-    # Python's whole numbers grow without end, and 9**9**9 would take for ever.
-    return np.power(np.asarray(base, float) if np.isscalar(base) else base, exponent)
-
-
-FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
-    **{
-        name: (1, getattr(np, name))
-        for name in (
-            *("abs", "sqrt", "exp", "expm1", "log", "log10", "log1p", "floor", "ceil"),
-            *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh"),
-            *("isnan", "isfinite"),
-        )
-    },
-    "arctan2": (2, np.arctan2),
-    "hypot": (2, np.hypot),
-    "where": (3, _where),
-    "min": (-2, lambda *values: reduce(np.minimum, values)),
-    "max": (-2, lambda *values: reduce(np.maximum, values)),
-}
-ARITHMETIC: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: np.true_divide,
-    ast.FloorDiv: np.floor_divide,
-    ast.Mod: np.mod,
-    ast.Pow: _power,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-}
-COMPARISONS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-CONDITIONS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.And: np.logical_and,
-    ast.Or: np.logical_or,
-    ast.BitAnd: np.logical_and,
-    ast.BitOr: np.logical_or,
-    ast.Not: np.logical_not,
-    ast.Invert: np.logical_not,
-}
+from unsculpt.tables.functions import ARITHMETIC, COMPARISONS, CONDITIONS, FUNCTIONS
 
 Compiled = Callable[[pa.Table], Any]
 
@@ -97,7 +43,7 @@ class Expression:
                 value = self._compute(table)
             except (TypeError, ArithmeticError) as error:
                 raise ValueError(f"{self.text!r} cannot be computed: {error}") from None
-        return np.full(len(table), value) if np.ndim(value) == 0 else value
+        return np.full(len(table), value) if getattr(value, "ndim", 0) == 0 else value
 
 
 def parse(text: str, names: Sequence[str]) -> Expression:
@@ -162,8 +108,8 @@ class _Parser:
                 return self.applied(ARITHMETIC[type(op)], [part])
             case ast.Compare(left, ops, others):
                 pairs = zip([left, *others[:-1]], ops, others, strict=True)
-                parts = [self.compared(*pair) for pair in pairs]
-                return lambda table: reduce(np.logical_and, [part(table) for part in parts])
+                both = [self.compared(*pair) for pair in pairs]
+                return lambda table: reduce(np.logical_and, [part(table) for part in both])
             case ast.Call(ast.Name(name), arguments, []):
                 return self.called(name, arguments)
         raise self.error(f"{ast.unparse(node)!r} is not allowed in an expression")
@@ -191,7 +137,10 @@ class _Parser:
 
     def compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Compiled:
         match op, right:
-            case (ast.In() | ast.NotIn(), ast.Tuple(elements) | ast.List(elements) | ast.Set(elements)):
+            case (
+                ast.In() | ast.NotIn(),
+                ast.Tuple(elements) | ast.List(elements) | ast.Set(elements),
+            ):
                 if not all(isinstance(element, ast.Constant) for element in elements):
                     raise self.error("'in' takes numbers or text, as in label in (1, 2)")
                 any_of = [self.compared(left, ast.Eq(), element) for element in elements]
@@ -206,7 +155,11 @@ class _Parser:
             raise self.error(f"there is no function {name!r}{self.nearest(name, FUNCTIONS)}")
         count, function = FUNCTIONS[name]
         if len(arguments) != count and not (count < 0 and len(arguments) >= -count):
-            takes = f"{-count} or more arguments" if count < 0 else f"{count} argument{'s'[:count-1]}"
+            takes = (
+                f"{-count} or more arguments"
+                if count < 0
+                else f"{count} argument{'s'[: count - 1]}"
+            )
             raise self.error(f"{name} takes {takes}, not {len(arguments)}")
         return self.applied(function, arguments)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,14 +36,37 @@ Put = Callable[[pa.Table], None]
 class Source(Protocol):
     """One table in one file."""
 
-    columns: list[str]
-    rows: int | None
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, if the file tells."""
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """Return the types of these columns."""
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A table in a file that tells its types."""
+
+    path: Path
+    types: pa.Schema
+    rows: int | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.types.names)
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """Return the types of these columns."""
+        return pa.schema([self.types.field(name) for name in columns], self.types.metadata)
 
 
 class Format(Protocol):
@@ -57,25 +82,29 @@ class Format(Protocol):
 def open_source(location: Location) -> Source:
     """Look into a file, in the format its name ends in."""
     try:
-        return format_of(location).source(location.path, location.inside)
+        source: Source = format_of(location).source(location.path, location.inside)
+        return source
     except FileNotFoundError:
         raise
     except (OSError, pa.ArrowException) as error:
-        raise ValueError(f"{location} cannot be read: {error}; is it whole?") from None
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{location} cannot be read: {reason}; is it whole?") from None
 
 
 @contextmanager
-def create(output: str | Path, schema: pa.Schema) -> Iterator[Put]:
+def create(output: str | os.PathLike[str] | Location, schema: pa.Schema) -> Iterator[Put]:
     """Write a file whole or not at all, in the format its name ends in.
 
-    >>> import pyarrow as pa, tempfile, pathlib
+    >>> import pathlib, tempfile
+    >>> import pyarrow as pa
+    >>> from unsculpt.tables import scan
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "events.parquet"
     >>> with create(path, pa.schema({"mass": pa.float64()})) as put:
     ...     put(pa.table({"mass": [80.4, 91.2]}))
     >>> scan(path).rows
     2
     """
-    location = Location.of(output)
+    location = output if isinstance(output, Location) else Location.of(output)
     form = format_of(location)
     inside = location.inside or (schema.metadata or {}).get(INSIDE, b"").decode()
     with whole(location.path) as draft, form.sink(draft, inside, schema) as put:

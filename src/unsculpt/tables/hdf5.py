@@ -31,7 +31,7 @@ class Hdf5Source:
         with h5py.File(self.path) as file:
             table = file[self.inside]
             fields = [(name, _read(table[name], slice(0, 0)).type) for name in columns]
-        return pa.schema(fields, {INSIDE: self.inside})
+        return pa.schema(fields, {INSIDE: self.inside.strip("/")})
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""
@@ -121,8 +121,8 @@ def _only(file: h5py.File) -> str:
 def _places(file: h5py.File) -> str:
     found: list[str] = []
     file.visititems(
-        lambda name, item: found.append(name)
-        if isinstance(item, h5py.Group) or item.dtype.names
-        else None
+        lambda name, item: (
+            found.append(name) if isinstance(item, h5py.Group) or item.dtype.names else None
+        )
     )
     return ", ".join(found) or "no groups"

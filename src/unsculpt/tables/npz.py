@@ -83,7 +83,7 @@ def source(path: Path, inside: str) -> NpzSource:
 def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
     """Start a file; give the function that adds rows to it.
 
-    An array's length comes before its numbers: until it is known the columns wait in nameless files.
+    An array's length comes before its numbers: until it is known, columns wait in nameless files.
     """
     flat_only(schema, "npz")
     with ExitStack() as stack:

@@ -4,31 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unsculpt.tables.formats import Put
+from unsculpt.tables.formats import Put, Typed
 
 
-@dataclass(frozen=True)
-class ParquetSource:
+class ParquetSource(Typed):
     """The table in a Parquet file."""
-
-    path: Path
-    all: pa.Schema
-    rows: int
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.all.names)
-
-    def schema(self, columns: Sequence[str]) -> pa.Schema:
-        """Return the types of these columns."""
-        return pa.schema([self.all.field(name) for name in columns], self.all.metadata)
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""

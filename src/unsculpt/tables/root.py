@@ -115,7 +115,7 @@ def _table(arrays: Any) -> pa.Table:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _exactly(columns: Sequence[str]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -78,23 +79,34 @@ def read_sample(
     """
     scores, protected = source["score"], source["protected"]
     numbers = [*scores, *protected, *filter(None, [source.get("weight")])]
-    conditions = list(filter(None, [source.get("background"), source.get("signal")]))
-    expressions = [parse(text, stream.columns) for text in (*numbers, *conditions)]
-    needed = dict.fromkeys(name for expression in expressions for name in expression.columns)
-    rows, parts = 0, []
-    for chunk in stream.chunks(list(needed)):
+    conditions = [role for role in ("background", "signal") if source.get(role)]
+    texts = (*numbers, *(source[role] for role in conditions))
+    expressions = [parse(text, stream.columns) for text in texts]
+    needed = list(dict.fromkeys(name for e in expressions for name in e.columns))
+    rows, parts = 0, list[list[NDArray[Any]]]()
+    empty = stream.schema(needed).empty_table()  # so that there is something to join
+    for chunk in chain([empty], stream.chunks(needed)):
         values, _ = side_by_side([expression(chunk) for expression in expressions])
-        masks = [condition(v, t) for v, t in zip(values[len(numbers) :], conditions, strict=True)]
-        background = masks.pop(0) if source.get("background") else np.ones(len(values[0]), bool)
-        signal = masks.pop() if masks else ~background
+        masks = {
+            role: condition(mask, source[role])
+            for role, mask in zip(conditions, values[len(numbers) :], strict=True)
+        }
+        signal, background = masks.get("signal"), masks.get("background")
+        if background is None:
+            background = np.ones(len(values[0]), bool) if signal is None else ~signal
+        if signal is None:
+            signal = ~background
         if np.any(signal & background):
-            raise ValueError(f"{' and '.join(map(repr, conditions))} hold for the same events")
+            raise ValueError(
+                f"some events are background, {source['background']!r}, "
+                f"as well as signal, {source['signal']!r}"
+            )
         either = signal | background
         parts.append([column[either] for column in (*values[: len(numbers)], signal)])
         rows += len(chunk)
         advance(len(chunk))
-    *columns, label = (np.concatenate(pieces) for pieces in zip(*parts, strict=True)) if parts else [[]]
-    if not np.any(np.asarray(label) == 0):
+    *columns, label = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
+    if label.all():
         which = f": {source['background']!r} holds for none" if source.get("background") else ""
         raise ValueError(f"no background is left of {rows:,} rows{which}")
     good = _good(columns, numbers, nan)

@@ -35,7 +35,7 @@ class Stream:
         return None if None in counts else sum(count or 0 for count in counts)
 
     def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
-        """Return the types of these columns, all if not given, that the numbers of all files fit."""
+        """Return types of these columns, all if not given, that the numbers of all files fit."""
         for location, source in zip(self.locations, self.sources, strict=True):
             mine, wanted = set(source.columns), set(self.columns if columns is None else columns)
             missing, extra = wanted - mine, mine - wanted if columns is None else set()

@@ -1,0 +1,67 @@
+"""What expressions can do."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import awkward as ak
+import numpy as np
+
+
+def _where(condition: Any, yes: Any, no: Any) -> Any:
+    lists = any(isinstance(x, ak.Array) for x in (condition, yes, no))
+    return (ak.where if lists else np.where)(condition, yes, no)
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    # Python's whole numbers grow without end, and 9**9**9 would take for ever.
+    return np.power(np.asarray(base, float) if np.isscalar(base) else base, exponent)
+
+
+# How many arguments each takes; -2 is two or more.
+FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
+    **{
+        name: (1, getattr(np, name))
+        for name in (
+            *("abs", "sqrt", "exp", "expm1", "log", "log10", "log1p", "floor", "ceil"),
+            *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh"),
+            *("isnan", "isfinite"),
+        )
+    },
+    "arctan2": (2, np.arctan2),
+    "hypot": (2, np.hypot),
+    "where": (3, _where),
+    "min": (-2, lambda *values: reduce(np.minimum, values)),
+    "max": (-2, lambda *values: reduce(np.maximum, values)),
+}
+ARITHMETIC: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: np.true_divide,
+    ast.FloorDiv: np.floor_divide,
+    ast.Mod: np.mod,
+    ast.Pow: _power,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+COMPARISONS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+CONDITIONS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.And: np.logical_and,
+    ast.Or: np.logical_or,
+    ast.BitAnd: np.logical_and,
+    ast.BitOr: np.logical_or,
+    ast.Not: np.logical_not,
+    ast.Invert: np.logical_not,
+}
