@@ -38,7 +38,7 @@ def broken(values, *bad):
         ),
         (SCORE, MASS[:-1], None, "protected has 99 events but scores has 100"),
         (SCORE, MASS, np.ones(3), "sample_weight has 3 events but scores has 100"),
-        (SCORE, MASS, np.zeros(N), "sample_weight sums to 0 over 100 events"),
+        (SCORE, MASS, np.zeros(N), "sample_weight sums to zero over 100 events"),
         (SCORE, MASS, -np.ones(N), "sample_weight sums to -100 over 100 events"),
         (SCORE, MASS, np.ones((N, 1)), r"sample_weight has shape \(100, 1\)"),
         (["a"] * N, MASS, None, r"scores holds .* values such as .*'a'.*; expected numbers"),
@@ -51,7 +51,7 @@ def broken(values, *bad):
         (np.empty((N, 0)), MASS, None, r"scores has shape \(100, 0\)"),
         (SCORE, np.empty((N, 0)), None, r"protected has shape \(100, 0\)"),
         (SCORE, pd.DataFrame(index=range(N)), None, r"protected has shape \(100, 0\)"),
-        (SCORE[:19], MASS[:19], None, "scores has 19 events; a fit needs at least 20"),
+        (SCORE[:9], MASS[:9], None, "scores has 9 events; a fit needs at least 10"),
     ],
 )
 def test_bad_input_to_fit_is_named_and_counted(scores, protected, weight, message):

@@ -5,14 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unsculpt.decorrelators.base import Decorrelator
+    from unsculpt.decorrelators.chain import Chain
     from unsculpt.decorrelators.flow import FlowDecorrelator
+    from unsculpt.decorrelators.table import TableDecorrelator
 
 # Each is imported when asked for: not every method needs JAX, which takes a second to load.
 HOMES = {
+    "Chain": "chain",
     "Decorrelator": "base",
     "FlowDecorrelator": "flow",
+    "TableDecorrelator": "table",
 }
-__all__ = ["Decorrelator", "FlowDecorrelator"]
+__all__ = ["Chain", "Decorrelator", "FlowDecorrelator", "TableDecorrelator"]
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,7 @@ from unsculpt.models.inputs import (
     score_columns,
 )
 
-FEWEST_EVENTS = 20
+FEWEST_EVENTS = 10
 
 C = TypeVar("C")
 

@@ -32,9 +32,25 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         """Take back what `_state` gave."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that `unsculpt.load` reads."""
+    def _packed(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return all it takes to have the model again."""
         check_is_fitted(self)
         arrays, about = self._state()
-        kind = {"kind": type(self).__name__, "parameters": self.get_params()}
-        write_model(path, arrays, kind | about | {"columns": self.source_})
+        kind = {"kind": type(self).__name__, "parameters": self.get_params(deep=False)}
+        return arrays, kind | about | {"columns": self.source_}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `unsculpt.load` reads."""
+        write_model(path, *self._packed())
+
+    def then(self, second: Any) -> Any:
+        """Return this model with another on top of it, as one `Chain`.
+
+        >>> from unsculpt import FlowDecorrelator
+        >>> chain = FlowDecorrelator().then(FlowDecorrelator.paper())
+        >>> len(chain.steps)
+        2
+        """
+        from unsculpt.decorrelators import Chain  # which is itself a model
+
+        return Chain([self]).then(second)

@@ -82,9 +82,10 @@ def event_weights(sample_weight: ArrayLike | None, events: int, of: str = "score
     if weight.ndim != 1:
         raise ValueError(f"sample_weight has shape {weight.shape}; expected (n,)")
     same_length(events, of, sample_weight=len(weight))
-    if weight.sum() <= 0:
+    total = weight.sum()
+    if total <= 0:
         raise ValueError(
-            f"sample_weight sums to {weight.sum():g} over {events:,} events; "
+            f"sample_weight sums to {f'{total:g}' if total else 'zero'} over {events:,} events; "
             "expected a positive total"
         )
     return weight

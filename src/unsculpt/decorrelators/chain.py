@@ -1,0 +1,122 @@
+"""Models on top of one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from unsculpt.decorrelators.base import Decorrelator, Floats
+from unsculpt.models import Model
+from unsculpt.models.restoring import nested, unnested
+
+
+class Chain(Decorrelator):
+    """Models applied one after the other, fitted, saved and loaded as one.
+
+    `first.then(second)` makes one. A step is a decorrelator, or a fitted `Classifier`, whose
+    signal probability (all probabilities, if there are several signal classes) goes to the next.
+
+    Args:
+        steps: the models, in the order of their use. They are fitted in place.
+
+    >>> from unsculpt import FlowDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 0, seed=1)
+    >>> coarse, fine = FlowDecorrelator(members=1, epochs=2), FlowDecorrelator()
+    >>> flat = coarse.then(fine).fit(toy.score, toy.protected).transform(toy.score, toy.protected)
+    >>> bool(flat.min() >= 0 and flat.max() <= 1)
+    True
+    """
+
+    def __init__(self, steps: Sequence[Any]) -> None:
+        self.steps = steps
+
+    def then(self, second: Any) -> Chain:
+        """Return a longer chain; a chain on top adds its steps."""
+        if not isinstance(second, Model):
+            raise TypeError(
+                f"then got {type(second).__name__}; expected a decorrelator or a Classifier of "
+                "unsculpt. For a model of another library, fit a decorrelator on its scores"
+            )
+        return Chain([*self.steps, *(second.steps if isinstance(second, Chain) else [second])])
+
+    def fit(
+        self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit every decorrelator on what the steps before it give for these background events.
+
+        A classifier needs more than background to learn: it is taken as it is.
+        """
+        self._check_steps()
+        for step in self.steps:
+            if isinstance(step, Decorrelator):
+                step.fit(scores, protected, sample_weight=sample_weight)
+            if step is not self.steps[-1]:
+                scores = _applied(step, scores, protected)
+        return self
+
+    def transform(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return what the last step makes of the scores, or of the features of a classifier."""
+        check_is_fitted(self)
+        for step in self.steps:
+            scores = _applied(step, scores, protected)
+        return np.asarray(scores)
+
+    def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
+        """Return the scores whose `transform` is `levels`."""
+        check_is_fitted(self)
+        return self._back(levels, protected, self.steps)
+
+    def threshold(self, efficiency: float, protected: Any) -> Floats:
+        """Return the score cut that keeps a fraction of the background at each protected value."""
+        check_is_fitted(self)
+        cut = self.steps[-1].threshold(efficiency, protected)
+        return self._back(cut, protected, self.steps[:-1])
+
+    def _back(self, levels: ArrayLike, protected: Any, steps: Sequence[Any]) -> Floats:
+        for step in reversed(steps):
+            if not hasattr(step, "inverse_transform"):
+                raise TypeError(f"{type(step).__name__} has no inverse, so neither has the chain")
+            levels = step.inverse_transform(levels, protected)
+        return np.asarray(levels)
+
+    def _check_steps(self) -> None:
+        if not self.steps:
+            raise ValueError("steps is empty; expected at least one model")
+        for step in self.steps:
+            if not isinstance(step, Decorrelator):
+                check_is_fitted(step)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return bool(self.steps) and all(_is_fitted(step) for step in self.steps)
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays: dict[str, NDArray[Any]] = {}
+        steps = []
+        for i, step in enumerate(self.steps):
+            its_arrays, about = nested(f"step.{i}", step)
+            arrays |= its_arrays
+            steps.append(about)
+        return arrays, {"parameters": {"steps": []}, "steps": steps}
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+        self.steps = [unnested(f"step.{i}", arrays, step) for i, step in enumerate(about["steps"])]
+
+
+def _applied(step: Any, scores: ArrayLike, protected: Any) -> ArrayLike:
+    if isinstance(step, Decorrelator):
+        return step.transform(scores, protected)
+    probabilities: Floats = step.predict_proba(scores)
+    return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+
+
+def _is_fitted(step: Any) -> bool:
+    try:
+        check_is_fitted(step)
+    except ValueError:  # scikit-learn's NotFittedError is one
+        return False
+    return True

@@ -1,0 +1,165 @@
+"""The scikit-learn face of every decorrelator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from unsculpt.models import Model
+from unsculpt.models.inputs import Floats, event_weights, same_length
+from unsculpt.models.restoring import nested, unnested
+
+
+class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
+    """Decorrelates the columns of one table from others of its columns.
+
+    A scikit-learn transformer around any decorrelator, for a `Pipeline`, a `ColumnTransformer` or
+    a grid search. The protected columns are taken out of the table; all others are the scores (or
+    features) and come back decorrelated.
+
+    Args:
+        inner: the decorrelator; it stays as it is, a copy is fitted.
+        protected: the protected columns, by name or position.
+        background: the label of background in `y`, on which alone the decorrelator is fitted.
+            None fits it on all rows.
+
+    Attributes:
+        inner_: the fitted decorrelator.
+        n_features_in_: the columns of the table.
+
+    >>> import pandas as pd
+    >>> from unsculpt import FlowDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 100, seed=1)
+    >>> table = pd.DataFrame({"tagger": toy.score, "mass": toy.protected})
+    >>> flat = TableDecorrelator(FlowDecorrelator(), protected=["mass"], background=0)
+    >>> flat.set_output(transform="pandas").fit_transform(table, toy.label).columns.tolist()
+    ['tagger']
+    """
+
+    def __init__(self, inner: Any, protected: Sequence[str | int], background: Any = None) -> None:
+        self.inner = inner
+        self.protected = protected
+        self.background = background
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from the rows of background.
+
+        Args:
+            X: (n, columns), an array or a table with named columns.
+            y: (n,) labels, needed if `background` is one of them.
+            sample_weight: (n,), negative weights included.
+        """
+        columns = self._columns(X, reset=True)
+        where = [self._position(column) for column in self.protected]
+        if not 0 < len(set(where)) < len(columns):
+            raise ValueError(
+                f"protected is {list(self.protected)} of a table with {len(columns)} columns; "
+                "expected at least one column to protect and one to decorrelate"
+            )
+        weight = event_weights(sample_weight, len(columns[0]), "X")
+        if self.background is not None:
+            rows = self._background_rows(y, len(columns[0]))
+            columns, weight = [column[rows] for column in columns], weight[rows]
+        inner = deepcopy(self.inner)
+        inner.fit(*self._split(columns, where), sample_weight=weight)
+        self.inner_, self.protected_ = inner, where
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Return the columns that are not protected, decorrelated, (n, columns)."""
+        check_is_fitted(self)
+        columns = self._columns(X, reset=False)
+        flat = self.inner_.transform(*self._split(columns, self.protected_))
+        return np.asarray(flat.reshape(len(columns[0]), -1))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns that are not protected."""
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        return np.asarray(np.delete(names, self.protected_))
+
+    def _columns(self, X: Any, *, reset: bool) -> list[NDArray[Any]]:
+        if hasattr(X, "columns"):
+            # Column by column: a protected category may be text.
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return [np.asarray(X[name]) for name in X.columns]
+        return list(
+            validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                ensure_min_samples=2 if reset else 1,
+                ensure_min_features=2 if reset else 1,
+            ).T
+        )
+
+    def _position(self, column: str | int) -> int:
+        names: list[Any] = list(getattr(self, "feature_names_in_", []))
+        if column in names:
+            return names.index(column)
+        total: int = self.n_features_in_
+        if isinstance(column, int | np.integer) and -total <= column < total:
+            return int(column) % total
+        has = names or f"{total} columns without names"
+        raise ValueError(f"protected names {column!r}, but the table has {has}")
+
+    def _split(self, columns: list[NDArray[Any]], where: list[int]) -> tuple[Any, Any]:
+        """Return the scores and the protected attributes as a decorrelator takes them."""
+        scores = [column for i, column in enumerate(columns) if i not in where]
+        names = getattr(self, "feature_names_in_", None)
+        attributes = [columns[i] for i in where]
+        protected = (
+            np.column_stack(attributes)
+            if names is None
+            else _Named((str(names[i]), columns[i]) for i in where)
+        )
+        return (scores[0] if len(scores) == 1 else np.column_stack(scores)), protected
+
+    def _background_rows(self, y: ArrayLike | None, events: int) -> NDArray[np.bool_]:
+        if y is None:
+            raise ValueError(f"background is {self.background!r}; pass the labels as y")
+        label = np.asarray(y)
+        same_length(events, "X", y=len(label))
+        rows = np.asarray(label == self.background)
+        if not rows.any():
+            raise ValueError(
+                f"y has no {self.background!r}, the label of background; it holds "
+                f"{np.unique(label).tolist()[:10]}"
+            )
+        return rows
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays, inner = nested("inner", self.inner_)
+        parameters = self.get_params(deep=False) | {"inner": None}
+        names = getattr(self, "feature_names_in_", np.array([])).tolist()
+        return arrays, {
+            "parameters": parameters,
+            "inner": inner,
+            "protected": self.protected_,
+            "columns_in": [self.n_features_in_, names],
+        }
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+        self.inner_ = unnested("inner", arrays, about["inner"])
+        self.inner, self.protected_ = deepcopy(self.inner_), about["protected"]
+        self.n_features_in_, names = about["columns_in"]
+        if names:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+
+class _Named(dict[str, NDArray[Any]]):
+    """Columns by name, as the decorrelators read them from any table."""
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self)

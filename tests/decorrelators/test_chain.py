@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import unsculpt as us
+from unsculpt.classifiers import Classifier
+from unsculpt.datasets import toys
+
+QUICK = {"members": 1, "epochs": 2, "batch_size": 250}
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return toys.smooth(1000, 0, seed=1)
+
+
+@pytest.fixture(scope="module")
+def chain(toy):
+    first, second = us.FlowDecorrelator(**QUICK), us.FlowDecorrelator(**QUICK, seed=1)
+    return first.then(second).fit(toy.score, toy.protected)
+
+
+def test_the_second_is_fitted_on_what_the_first_gives(chain, toy):
+    first = us.FlowDecorrelator(**QUICK).fit(toy.score, toy.protected)
+    middle = first.transform(toy.score, toy.protected)
+    second = us.FlowDecorrelator(**QUICK, seed=1).fit(middle, toy.protected)
+    want = second.transform(middle, toy.protected)
+    np.testing.assert_array_equal(chain.transform(toy.score, toy.protected), want)
+
+
+def test_weights_reach_every_step(toy):
+    weight = toy.protected + 0.1
+    chain = us.FlowDecorrelator(**QUICK).then(us.FlowDecorrelator(**QUICK, seed=1))
+    chain.fit(toy.score, toy.protected, sample_weight=weight)
+    first, second = chain.steps
+    middle = first.transform(toy.score, toy.protected)
+    alone = clone(second).fit(middle, toy.protected, sample_weight=weight)
+    np.testing.assert_array_equal(
+        second.transform(middle, toy.protected), alone.transform(middle, toy.protected)
+    )
+
+
+def test_there_and_back(chain, toy):
+    flat = chain.transform(toy.score, toy.protected)
+    back = chain.inverse_transform(flat, toy.protected)
+    np.testing.assert_allclose(back, toy.score, atol=1e-3 * np.ptp(toy.score))
+
+
+def test_a_threshold_is_a_cut_on_the_first_score(chain, toy):
+    cut = chain.threshold(0.2, toy.protected)
+    passed = chain.transform(toy.score, toy.protected) > 0.8
+    assert np.mean((toy.score > cut) == passed) > 0.999
+
+
+def test_save_and_load_as_one(chain, toy, tmp_path):
+    chain.save(tmp_path / "chain.unsculpt")
+    again = us.load(tmp_path / "chain.unsculpt")
+    np.testing.assert_array_equal(
+        again.transform(toy.score, toy.protected), chain.transform(toy.score, toy.protected)
+    )
+
+
+def test_longer_chains_are_flat():
+    a, b, c = (us.FlowDecorrelator(seed=s) for s in range(3))
+    assert a.then(b).then(c).steps == [a, b, c]
+    assert a.then(b.then(c)).steps == [a, b, c]
+
+
+def test_a_flow_on_top_of_a_classifier_is_one_model(tmp_path):
+    rng = np.random.default_rng(0)
+    mass, label = rng.uniform(size=1000), rng.integers(2, size=1000)
+    label[[mass.argmin(), mass.argmax()]] = 0  # nothing is outside the fitted range
+    features = np.column_stack([mass + label, rng.normal(size=1000) + label])
+    classifier = Classifier(epochs=2, batch_size=250).fit(features, label)
+    background = label == 0
+    chain = classifier.then(us.FlowDecorrelator(**QUICK))
+    chain.fit(features[background], mass[background])
+
+    score = classifier.predict_proba(features)[:, 1]
+    flow = us.FlowDecorrelator(**QUICK).fit(score[background], mass[background])
+    want = flow.transform(score, mass)
+    np.testing.assert_array_equal(chain.transform(features, mass), want)
+    chain.save(tmp_path / "chain.unsculpt")
+    again = us.load(tmp_path / "chain.unsculpt")
+    np.testing.assert_array_equal(again.transform(features, mass), want)
+    with pytest.raises(TypeError, match="Classifier has no inverse, so neither has the chain"):
+        chain.inverse_transform(want, mass)
+
+
+def test_a_classifier_has_to_be_fitted_before(toy):
+    with pytest.raises(NotFittedError):
+        Classifier().then(us.FlowDecorrelator()).fit(toy.score[:, None], toy.protected)
+
+
+def test_an_unfitted_chain_says_so(toy):
+    with pytest.raises(NotFittedError, match="Chain"):
+        us.FlowDecorrelator().then(us.FlowDecorrelator()).transform(toy.score, toy.protected)
+
+
+def test_a_stranger_on_top_is_refused():
+    with pytest.raises(TypeError, match="then got str; expected a decorrelator or a Classifier"):
+        us.FlowDecorrelator().then("flow")
+
+
+def test_an_empty_chain_is_refused(toy):
+    with pytest.raises(ValueError, match="steps is empty"):
+        us.Chain([]).fit(toy.score, toy.protected)

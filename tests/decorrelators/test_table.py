@@ -1,0 +1,142 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import unsculpt as us
+from unsculpt.datasets import toys
+
+FLOW = us.FlowDecorrelator(members=1, epochs=2, batch_size=250)
+TINY = us.FlowDecorrelator(members=1, epochs=1, batch_size=16)
+
+
+@pytest.mark.filterwarnings("ignore:.*is outside the fitted:UserWarning")
+@parametrize_with_checks(
+    [us.TableDecorrelator(TINY, protected=[0])],
+    expected_failed_checks=lambda estimator: {
+        "check_sample_weight_equivalence_on_dense_data": "a repeated event is in two batches of "
+        "the flow's training, one of weight two is in one"
+    },
+)
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def events():
+    toy = toys.smooth(1000, 500, seed=1)
+    table = pd.DataFrame({"tagger": toy.score, "mass": toy.protected}, index=range(5, 1505))
+    return table, toy.label
+
+
+@pytest.fixture(scope="module")
+def fitted(events):
+    return us.TableDecorrelator(clone(FLOW), protected=["mass"], background=0).fit(*events)
+
+
+def test_it_is_the_inner_decorrelator_fitted_on_background(events, fitted):
+    table, label = events
+    background = label == 0
+    alone = clone(FLOW).fit(table.tagger[background], table[["mass"]][background])
+    want = alone.transform(table.tagger, table[["mass"]])
+    np.testing.assert_array_equal(fitted.transform(table)[:, 0], want)
+    assert not hasattr(fitted.inner, "columns_")  # the one it was given stays as it was
+
+
+def test_without_a_background_label_all_rows_are_fitted(events):
+    table, label = events
+    rows = table[label == 0]
+    part = us.TableDecorrelator(clone(FLOW), protected=["mass"]).fit(rows)
+    want = us.TableDecorrelator(clone(FLOW), protected=["mass"], background=0).fit(table, label)
+    np.testing.assert_array_equal(part.transform(table), want.transform(table))
+
+
+def test_positions_name_the_same_columns(events, fitted):
+    table, label = events
+    for position in (1, -1):
+        by_position = us.TableDecorrelator(clone(FLOW), protected=[position], background=0)
+        flat = by_position.fit(table.to_numpy(), label).transform(table.to_numpy())
+        np.testing.assert_array_equal(flat, fitted.transform(table))
+
+
+def test_weights_reach_the_inner_fit(events, fitted):
+    table, label = events
+    weight = np.where(label == 0, table.mass, 1.0)
+    weighted = clone(fitted).fit(table, label, sample_weight=weight)
+    assert np.abs(weighted.transform(table) - fitted.transform(table)).max() > 1e-4
+    background = label == 0
+    alone = clone(FLOW).fit(
+        table.tagger[background], table[["mass"]][background], sample_weight=weight[background]
+    )
+    want = alone.transform(table.tagger, table[["mass"]])
+    np.testing.assert_array_equal(weighted.transform(table)[:, 0], want)
+
+
+def test_many_scores_and_a_category(events):
+    table, label = events
+    table = table.assign(year=np.where(np.arange(len(table)) % 2, "2017", "2018"), other=1.0)
+    table["other"] = table.tagger**3
+    inner = us.FlowDecorrelator(members=1, epochs=2, batch_size=250, categorical=["year"])
+    flat = us.TableDecorrelator(inner, protected=["mass", "year"], background=0)
+    out = flat.set_output(transform="pandas").fit_transform(table, label)
+    assert out.columns.tolist() == ["tagger", "other"]
+    assert out.index.equals(table.index)
+    assert ((out >= 0) & (out <= 1)).all(axis=None)
+
+
+def test_in_a_pipeline(events, fitted):
+    table, label = events
+    pipeline = make_pipeline(clone(fitted), LogisticRegression()).fit(table, label)
+    want = LogisticRegression().fit(fitted.transform(table), label)
+    np.testing.assert_allclose(
+        pipeline.predict_proba(table), want.predict_proba(fitted.transform(table))
+    )
+
+
+def test_in_a_column_transformer(events, fitted):
+    table, label = events
+    table = table.assign(pt=np.arange(len(table)))
+    part = ColumnTransformer(
+        [("flat", clone(fitted), ["tagger", "mass"])],
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas")
+    out = part.fit_transform(table, label)
+    assert out.columns.tolist() == ["tagger", "pt"]
+    np.testing.assert_array_equal(out.tagger, fitted.transform(table.drop(columns="pt"))[:, 0])
+
+
+def test_save_and_load(events, fitted, tmp_path):
+    table, label = events
+    fitted.save(tmp_path / "table.unsculpt")
+    again = us.load(tmp_path / "table.unsculpt")
+    np.testing.assert_array_equal(again.transform(table), fitted.transform(table))
+    assert again.get_feature_names_out().tolist() == ["tagger"]
+    assert again.background == 0
+    # What is loaded can be fitted anew.
+    np.testing.assert_array_equal(again.fit(table, label).transform(table), fitted.transform(table))
+
+
+@pytest.mark.parametrize(
+    ("protected", "background", "message"),
+    [
+        (["mas"], None, r"protected names 'mas', but the table has \['tagger', 'mass'\]"),
+        ([2], None, "protected names 2, but the table has"),
+        ([], None, r"protected is \[\] of a table with 2 columns; expected at least one"),
+        (["mass", "tagger"], None, "of a table with 2 columns; expected at least one"),
+        (["mass"], 7, r"y has no 7, the label of background; it holds \[0, 1\]"),
+    ],
+)
+def test_what_cannot_be_fitted(events, protected, background, message):
+    table, label = events
+    with pytest.raises(ValueError, match=message):
+        us.TableDecorrelator(clone(FLOW), protected, background).fit(table, label)
+
+
+def test_background_needs_labels(events):
+    with pytest.raises(ValueError, match="background is 0; pass the labels as y"):
+        us.TableDecorrelator(clone(FLOW), ["mass"], background=0).fit(events[0])
