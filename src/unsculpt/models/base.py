@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.models.files import write_model
+from unsculpt.models.restoring import model_class
 
 
 class Model(BaseEstimator, ABC):  # type: ignore[misc]
@@ -51,6 +52,4 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         >>> len(chain.steps)
         2
         """
-        from unsculpt.decorrelators import Chain  # which is itself a model
-
-        return Chain([self]).then(second)
+        return model_class("Chain")([self]).then(second)

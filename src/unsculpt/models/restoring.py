@@ -13,7 +13,7 @@ PACKAGES = ("unsculpt.decorrelators", "unsculpt.classifiers")
 
 def restored(arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> Any:
     """Return the model that was packed."""
-    model = _class(about["kind"])(**about["parameters"])
+    model = model_class(about["kind"])(**about["parameters"])
     model._restore(arrays, about)
     model.source_ = about.get("columns")
     return model
@@ -32,7 +32,8 @@ def unnested(name: str, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) 
     return restored(own, about)
 
 
-def _class(kind: str) -> Any:
+def model_class(kind: str) -> Any:
+    """Return the class of a name; only what it needs is imported."""
     known: list[str] = []
     for package in PACKAGES:
         module = import_module(package)
