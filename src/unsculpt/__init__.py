@@ -5,11 +5,24 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unsculpt.decorrelators import Chain, Decorrelator, FlowDecorrelator, TableDecorrelator
+    from unsculpt.decorrelators import (
+        Chain,
+        Decorrelator,
+        FlowDecorrelator,
+        SplineDecorrelator,
+        TableDecorrelator,
+    )
     from unsculpt.loading import load
 
 __version__ = version("unsculpt")
-__all__ = ["Chain", "Decorrelator", "FlowDecorrelator", "TableDecorrelator", "load"]
+__all__ = [
+    "Chain",
+    "Decorrelator",
+    "FlowDecorrelator",
+    "SplineDecorrelator",
+    "TableDecorrelator",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from unsculpt.decorrelators.base import Decorrelator
     from unsculpt.decorrelators.chain import Chain
     from unsculpt.decorrelators.flow import FlowDecorrelator
+    from unsculpt.decorrelators.spline import SplineDecorrelator
     from unsculpt.decorrelators.table import TableDecorrelator
 
 # Each is imported when asked for: not every method needs JAX, which takes a second to load.
@@ -14,9 +15,16 @@ HOMES = {
     "Chain": "chain",
     "Decorrelator": "base",
     "FlowDecorrelator": "flow",
+    "SplineDecorrelator": "spline",
     "TableDecorrelator": "table",
 }
-__all__ = ["Chain", "Decorrelator", "FlowDecorrelator", "TableDecorrelator"]
+__all__ = [
+    "Chain",
+    "Decorrelator",
+    "FlowDecorrelator",
+    "SplineDecorrelator",
+    "TableDecorrelator",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,7 +39,7 @@ class ConditionalGrid:
         return np.asarray(self._interpolate(np.column_stack([attribute, score])))
 
     def inverse(self, level: Floats, attribute: Floats) -> Floats:
-        """Return the score at which F reaches each level, by bisection over the nodes."""
+        """Return the score at which F reaches each level."""
         nodes = self.attribute
         row = np.clip(np.searchsorted(nodes, attribute, side="right") - 1, 0, len(nodes) - 2)
         upper = (attribute - nodes[row]) / (nodes[row + 1] - nodes[row])
@@ -47,16 +48,20 @@ class ConditionalGrid:
             here = (1 - upper) * self.table[row, column] + upper * self.table[row + 1, column]
             return np.asarray(here)
 
-        low = np.zeros(len(level), dtype=np.int64)
-        high = np.full(len(level), len(self.score) - 1)
-        for _ in range(int(np.ceil(np.log2(len(self.score))))):
-            middle = (low + high) // 2
-            below = at(middle) <= level
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        low = np.minimum(low, len(self.score) - 2)
-        start, end = at(low), at(low + 1)
-        # Where the table is flat, any score of the stretch will do: take its start.
-        rise = end - start
-        fraction = np.divide(level - start, rise, out=np.zeros_like(rise), where=rise > 0)
-        fraction = np.clip(fraction, 0, 1)
-        return self.score[low] + fraction * (self.score[low + 1] - self.score[low])
+        return reach(at, level, self.score)
+
+
+def reach(at: Callable[[NDArray[np.int64]], Floats], level: Floats, nodes: Floats) -> Floats:
+    """Return where increasing curves, given at the nodes, reach each level, by bisection."""
+    low = np.zeros(len(level), dtype=np.int64)
+    high = np.full(len(level), len(nodes) - 1)
+    for _ in range(int(np.ceil(np.log2(len(nodes))))):
+        middle = (low + high) // 2
+        below = at(middle) <= level
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    low = np.minimum(low, len(nodes) - 2)
+    start, end = at(low), at(low + 1)
+    # Where the curve is flat, any place of the stretch will do: take its start.
+    rise = end - start
+    fraction = np.divide(level - start, rise, out=np.zeros_like(rise), where=rise > 0)
+    return nodes[low] + np.clip(fraction, 0, 1) * (nodes[low + 1] - nodes[low])

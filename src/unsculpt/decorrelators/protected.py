@@ -94,9 +94,15 @@ class ProtectedAttributes:
 
     @classmethod
     def of(
-        cls, protected: Any, weight: Floats, categorical: Sequence[str | int], *, linear: bool
+        cls,
+        protected: Any,
+        weight: Floats,
+        categorical: Sequence[str | int],
+        *,
+        linear: bool,
+        most: int | None = None,
     ) -> ProtectedAttributes:
-        """Learn ranges and values from the events of a fit."""
+        """Learn ranges and values from the events of a fit, coordinates from `most` of them."""
         names, columns = protected_columns(protected)
         chosen = {_position(which, names) for which in categorical}
         attributes: list[Continuous | Categorical] = []
@@ -107,7 +113,8 @@ class ProtectedAttributes:
                 values = _numbers(column, name, i)
                 not_constant(values, name)
                 knots = 2 if linear else 1024
-                attributes.append(Continuous(name, EmpiricalCDF.of(values, weight, knots), linear))
+                cdf = EmpiricalCDF.of(values, weight, knots, most)
+                attributes.append(Continuous(name, cdf, linear))
         return cls(attributes)
 
     @property

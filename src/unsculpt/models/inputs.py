@@ -74,14 +74,20 @@ def same_length(expected: int, of: str = "scores", **arrays: int) -> None:
             )
 
 
-def event_weights(sample_weight: ArrayLike | None, events: int, of: str = "scores") -> Floats:
-    """Return the weights, one each if none are given; their sum is positive."""
+def weight_column(sample_weight: ArrayLike | None, events: int, of: str = "scores") -> Floats:
+    """Return the weights, one each if none are given."""
     if sample_weight is None:
         return np.ones(events)
     weight = finite(np.asarray(sample_weight), "sample_weight")
     if weight.ndim != 1:
         raise ValueError(f"sample_weight has shape {weight.shape}; expected (n,)")
     same_length(events, of, sample_weight=len(weight))
+    return weight
+
+
+def event_weights(sample_weight: ArrayLike | None, events: int, of: str = "scores") -> Floats:
+    """Return the weights, one each if none are given; their sum is positive."""
+    weight = weight_column(sample_weight, events, of)
     total = weight.sum()
     if total <= 0:
         raise ValueError(
