@@ -13,7 +13,7 @@ from unsculpt.decorrelators.protected import Categorical, ProtectedAttributes
 Floats = NDArray[np.float64]
 
 # Bins, curves and nodes of the table, for one continuous attribute and for each of two.
-ONE, TWO = (256, 12, 257), (32, 8, 129)
+ONE, TWO = (256, 12, 257), (24, 8, 129)
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Axis:
         first, last = self.nodes[[0, -1]]
         share = (positions - first) / (last - first)
         if len(self.nodes) == self.bins:  # categories sit on their nodes
-            return np.rint(share * (self.bins - 1)).astype(np.int64)
-        return np.clip(share * self.bins, 0, self.bins - 1).astype(np.int64)
+            return np.asarray(np.rint(share * (self.bins - 1)), dtype=np.int64)
+        return np.asarray(np.clip(share * self.bins, 0, self.bins - 1), dtype=np.int64)
 
 
 def axes_of(attributes: ProtectedAttributes) -> list[Axis]:

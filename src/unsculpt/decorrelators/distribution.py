@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ RIDGE = 1e-3
 # average: where signed weights cancel, a likelihood would grow without bound.
 FLOOR = 0.05
 WEAKEST, STRONGEST = 1e-6, 1e8
-ITERATIONS, CLOSE, LONGEST_STEP = 100, 1e-2, 2.0
+ITERATIONS, CLOSE, LONGEST_STEP = 100, 3e-3, 2.0
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,10 @@ def fit_distribution(counts: Floats, levels: Floats, axes: list[Axis]) -> Distri
     score_curves = _score_curves(levels)
     along, over = score_curves.at(logit(levels)), _product([a.curves for a in axes])
     shape = along.shape[1], over.shape[1]
-    pairs = (over[:, :, None] * over[:, None, :]).reshape(len(over), -1)
+    pairs = _outer(over, over)
+    # The counts between two thresholds know of these alone, so only neighbours are correlated.
+    same, beside = _outer(along, along), _outer(along[:-1], along[1:])
+    beside += _outer(along[1:], along[:-1])
     penalties = _penalties(score_curves.penalty, [a.penalty for a in axes])
     smoothing = np.ones(len(penalties))
     floor = FLOOR * np.diff(levels, prepend=0, append=1)
@@ -86,15 +90,12 @@ def fit_distribution(counts: Floats, levels: Floats, axes: list[Axis]) -> Distri
 
         pull = slope * -np.diff(weight * residual, axis=1)
         gradient = along.T @ pull.T @ over
-        steps = np.zeros((*counts.shape, shape[0]))
-        steps[:, :-1] = slope[:, :, None] * along
-        steps[:, 1:] -= slope[:, :, None] * along
         # The size of the net count sets the length of a step only; the fit is where the
         # gradient vanishes, and that knows the signs.
-        stiffness = (steps * (weight * np.abs(events))[:, :, None]).transpose(0, 2, 1) @ steps
-        information = (stiffness.reshape(len(over), -1).T @ pairs).reshape(
-            *shape[:1] * 2, *shape[1:] * 2
-        )
+        weight *= np.abs(events)
+        information = same.T @ ((slope**2 * (weight[:, :-1] + weight[:, 1:])).T @ pairs)
+        information -= beside.T @ ((slope[:, :-1] * slope[:, 1:] * weight[:, 1:-1]).T @ pairs)
+        information = information.reshape(shape[0], shape[0], shape[1], shape[1])
         information = information.transpose(0, 2, 1, 3).reshape(theta.size, theta.size)
 
         prior = smoothing @ penalties
@@ -108,22 +109,26 @@ def fit_distribution(counts: Floats, levels: Floats, axes: list[Axis]) -> Distri
             covariance
         )
         update = gained / np.maximum(penalties @ theta.ravel() ** 2, np.finfo(float).tiny)
-        previous, smoothing = smoothing, np.clip(smoothing * update, WEAKEST, STRONGEST)
-        if longest < CLOSE and np.abs(np.log(smoothing / previous)).max() < CLOSE:
+        smoothing = np.clip(smoothing * update, WEAKEST, STRONGEST)
+        # A strength that still runs off to infinity moves nothing any more.
+        if longest < CLOSE:
             break
     return Distribution(theta, smoothing)
 
 
 def _score_curves(levels: Floats) -> Curves:
-    return Curves.smooth(*logit(levels[[0, -1]]), SCORE_CURVES, order=2)
+    low, high = logit(levels[[0, -1]])
+    return Curves.smooth(low, high, SCORE_CURVES, order=2)
+
+
+def _outer(a: Floats, b: Floats) -> Floats:
+    """Return the products of the functions of one point, (points, functions of a times b)."""
+    return np.asarray((a[:, :, None] * b[:, None, :]).reshape(len(a), -1))
 
 
 def _product(curves: list[Floats]) -> Floats:
     """Return the products of the axes' functions, (points, functions)."""
-    out = curves[0]
-    for more in curves[1:]:
-        out = np.kron(out, more)
-    return out
+    return np.asarray(reduce(lambda a, b: np.asarray(np.kron(a, b)), curves))
 
 
 def _penalties(score: Floats, axes: list[Floats]) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from unsculpt.decorrelators.axes import Axis, axes_of, positions_of
 from unsculpt.decorrelators.blocks import in_blocks
@@ -68,7 +69,7 @@ class SplineDecorrelator(ColumnDecorrelator[TableColumn | TensorColumn]):
     >>> toy = toys.smooth(20_000, 0, seed=1)
     >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
     >>> flat = spline.transform(toy.score, toy.protected)
-    >>> bool(np.abs(flat - toy.cdf(toy.score, toy.protected)).max() < 0.03)
+    >>> bool(np.abs(flat - toy.cdf(toy.score, toy.protected)).mean() < 0.01)
     True
 
     In parts that know one binning:
@@ -114,9 +115,7 @@ class SplineDecorrelator(ColumnDecorrelator[TableColumn | TensorColumn]):
         fresh._forget()
         fresh._count(columns, protected, weight)
         # All at once and last, so that an interrupted fit leaves the previous one as it was.
-        vars(self).pop("columns_", None)
-        vars(self).pop("distributions_", None)
-        vars(self).update(vars(fresh))
+        self.__dict__ |= vars(fresh) | {"columns_": fresh.columns_}
         return self
 
     def partial_fit(
@@ -167,13 +166,15 @@ class SplineDecorrelator(ColumnDecorrelator[TableColumn | TensorColumn]):
                 f"the weights of the {self.events_:,} events counted so far sum to "
                 f"{self.counts_[0].sum():g}; expected a positive total: add events by partial_fit"
             )
-        return [
-            fit_distribution(counts, levels_of(coordinate, THRESHOLDS), self._axes)
-            for counts, coordinate in zip(self.counts_, self.coordinates_, strict=True)
-        ]
+        # The matrices are small; and any number of cores then gives the same bytes.
+        with threadpool_limits(1, "blas"):
+            return [
+                fit_distribution(counts, levels_of(coordinate, THRESHOLDS), self._axes)
+                for counts, coordinate in zip(self.counts_, self.coordinates_, strict=True)
+            ]
 
     @cached_property
-    def columns_(self) -> list[TableColumn | TensorColumn]:
+    def columns_(self) -> list[TableColumn | TensorColumn]:  # type: ignore[override]
         """The conditional CDF of each score as a table."""
         columns: list[TableColumn | TensorColumn] = []
         for distribution, coordinate in zip(self.distributions_, self.coordinates_, strict=True):
@@ -221,8 +222,8 @@ class SplineDecorrelator(ColumnDecorrelator[TableColumn | TensorColumn]):
             added.append(np.bincount(bins, weight, counts.size).reshape(counts.shape))
         self.counts_ = [a + b for a, b in zip(self.counts_, added, strict=True)]
         self.events_ += int((~marked).sum())
-        vars(self).pop("columns_", None)
-        vars(self).pop("distributions_", None)
+        for stale in ("distributions_", "columns_"):
+            self.__dict__.pop(stale, None)
 
     def _binning(self) -> tuple[dict[str, NDArray[Any]], list[dict[str, Any]]]:
         """What two histograms must have in common to be added, as arrays and as JSON."""

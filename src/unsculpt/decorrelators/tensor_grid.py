@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import RegularGridInterpolator
 
+from unsculpt.decorrelators.axes import positions_of
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.grid import reach
-from unsculpt.decorrelators.axes import positions_of
 from unsculpt.decorrelators.protected import ProtectedAttributes
 
 Floats = NDArray[np.float64]
