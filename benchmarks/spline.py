@@ -1,0 +1,96 @@
+"""How close to ideal, and how fast? The spline beside the flow on the tagger toy.
+
+    python benchmarks/spline.py [--events 110000] [--draws 3] [--no-flow]
+    python benchmarks/spline.py --large
+
+The ratio to ideal is that of sculpting.py, on its training and test draws. `--large` counts and
+fits ten million events instead. The flow is fitted once before the clock runs: JAX compiles.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from sculpting import BINS, TEST_BACKGROUND, TEST_DRAWS, TEST_SIGNAL, jsd
+
+import unsculpt as us
+from unsculpt import metrics
+from unsculpt.datasets import toys
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--events", type=int, default=110_000)
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--no-flow", action="store_true")
+    parser.add_argument("--large", action="store_true")
+    arguments = parser.parse_args()
+    warnings.filterwarnings("ignore", "protected is outside")  # a few events past the last mass
+    if arguments.large:
+        large()
+    else:
+        compare(arguments.events, arguments.draws, with_flow=not arguments.no_flow)
+
+
+def compare(events: int, draws: int, *, with_flow: bool) -> None:
+    tests = [toys.tagger(TEST_BACKGROUND, TEST_SIGNAL, seed=900 + i) for i in range(TEST_DRAWS)]
+    exact = [t.cdf(t.score, t.protected) for t in tests]
+    exact_jsd = np.mean([jsd(t, s) for t, s in zip(tests, exact, strict=True)])
+    rejection = np.mean([metrics.rejection(s, t.label) for t, s in zip(tests, exact, strict=True)])
+    n_pass = TEST_BACKGROUND / rejection
+    ideal = (BINS - 1) / 8 * (1 / n_pass + 1 / (TEST_BACKGROUND - n_pass))
+
+    methods = {"spline": us.SplineDecorrelator}
+    if with_flow:
+        methods["flow"] = us.FlowDecorrelator
+    found = {name: [] for name in methods}
+    for draw in range(draws):
+        train = toys.tagger(events, 0, seed=draw)
+        for name, method in methods.items():
+            if name == "flow" and draw == 0:
+                method().fit(train.score, train.protected)
+            start = time.perf_counter()
+            fitted = method().fit(train.score, train.protected)
+            fit = time.perf_counter() - start
+            fitted.transform(tests[0].score[:10], tests[0].protected[:10])
+            start = time.perf_counter()
+            flat = [fitted.transform(t.score, t.protected) for t in tests]
+            rate = sum(len(t.score) for t in tests) / (time.perf_counter() - start)
+            excess = np.mean([jsd(t, s) for t, s in zip(tests, flat, strict=True)]) - exact_jsd
+            found[name].append((ideal / (ideal + excess), fit, rate))
+            print(f"draw {draw}, {name}: {found[name][-1][0]:.3f}, fit {fit:.2f} s", flush=True)
+    for name, rows in found.items():
+        ratio, fit, rate = np.array(rows).T
+        error = np.std(ratio, ddof=1) / len(ratio) ** 0.5
+        print(
+            f"{name}, {events:,} events, {draws} draws: ratio to ideal {ratio.mean():.3f} ± "
+            f"{error:.3f}, of the mean excess {1 / np.mean(1 / ratio):.3f}; "
+            f"fit {np.median(fit):.2f} s; transform {np.median(rate) / 1e6:.1f} million events/s"
+        )
+
+
+def large() -> None:
+    toy = toys.tagger(10_000_000, 0)
+    start = time.perf_counter()
+    whole = us.SplineDecorrelator().fit(toy.score, toy.protected)
+    print(f"10 million events in one fit: {time.perf_counter() - start:.2f} s")
+    start = time.perf_counter()
+    parts = whole.empty()
+    for rows in np.array_split(np.arange(10_000_000), 10):
+        parts.partial_fit(toy.score[rows], toy.protected[rows])
+    print(f"counted in ten chunks: {time.perf_counter() - start:.2f} s")
+    start = time.perf_counter()
+    total = sum([parts.empty() for _ in range(1_000)], start=parts)
+    print(f"a thousand histograms added: {time.perf_counter() - start:.2f} s")
+    start = time.perf_counter()
+    flat = total.transform(toy.score[:1000], toy.protected[:1000])
+    print(f"surface fitted: {time.perf_counter() - start:.2f} s")
+    print(
+        "same as in one fit:",
+        np.array_equal(flat, whole.transform(toy.score[:1000], toy.protected[:1000])),
+    )
+
+
+if __name__ == "__main__":
+    main()
