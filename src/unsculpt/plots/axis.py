@@ -24,8 +24,12 @@ class Axis:
     categories: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, protected: ArrayLike, labels: ArrayLike, bins: int | ArrayLike, name: str) -> Axis:
+    def of(
+        cls, protected: ArrayLike | Axis, labels: ArrayLike, bins: int | ArrayLike, name: str
+    ) -> Axis:
         """Take a column of numbers or of text; `bins` equal ones hold the background."""
+        if isinstance(protected, Axis):
+            return protected
         column = np.asarray(protected)
         if column.shape != np.shape(labels):
             raise ValueError(

@@ -17,7 +17,7 @@ def before_after(
     raw: ArrayLike,
     flat: ArrayLike,
     labels: ArrayLike,
-    protected: ArrayLike,
+    protected: ArrayLike | Axis,
     *,
     sample_weight: ArrayLike | None = None,
     efficiency: float = 0.5,
@@ -30,7 +30,7 @@ def before_after(
         raw: the score as it came, (n,).
         flat: the decorrelated score, (n,).
         labels: 1 for signal, 0 for background.
-        protected: the protected attribute, numbers or categories, (n,).
+        protected: the protected attribute, numbers or categories, (n,); or an `Axis` of it.
         sample_weight: event weights, one each if not given.
         efficiency: of the signal, at which both scores are cut.
         name: of the protected attribute, on the axis.

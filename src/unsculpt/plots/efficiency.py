@@ -20,7 +20,7 @@ WORKING_POINTS = (0.5, 0.1, 0.05, 0.01)
 def efficiency(
     scores: Mapping[str, ArrayLike],
     labels: ArrayLike,
-    protected: ArrayLike,
+    protected: ArrayLike | Axis,
     *,
     sample_weight: ArrayLike | None = None,
     efficiencies: Sequence[float] = WORKING_POINTS,
@@ -32,7 +32,7 @@ def efficiency(
     Args:
         scores: the scores by what the figure calls them, (n,) each, a panel each.
         labels: 1 for signal, 0 for background.
-        protected: the protected attribute, numbers or categories, (n,).
+        protected: the protected attribute, numbers or categories, (n,); or an `Axis` of it.
         sample_weight: event weights, one each if not given.
         efficiencies: fractions of the background, at all values, that pass the cuts.
         name: of the protected attribute, on the axis.
@@ -87,5 +87,6 @@ def draw_efficiencies(
         axes.set_title(label, fontsize="medium")
         axes.set_ylabel("")
     # Bins where next to nothing passes would squeeze all others.
-    figure.axes[0].set(ylim=(min(efficiencies) / 30, 1.5), ylabel="background efficiency")
+    figure.axes[0].set_ylim(min(efficiencies) / 30, 1.5)
+    figure.axes[0].set_ylabel("background efficiency", loc="top")
     return figure

@@ -28,7 +28,7 @@ class Slices(NamedTuple):
 def score_slices(
     scores: Mapping[str, ArrayLike],
     labels: ArrayLike,
-    protected: ArrayLike,
+    protected: ArrayLike | Axis,
     *,
     sample_weight: ArrayLike | None = None,
     name: str = "mass [GeV]",
@@ -38,7 +38,8 @@ def score_slices(
     Args:
         scores: the scores by what the figure calls them, (n,) each.
         labels: 1 for signal, 0 for background.
-        protected: the protected attribute, numbers or categories (a slice each), (n,).
+        protected: the protected attribute, numbers or categories (a slice each), (n,); or an
+            `Axis` of it.
         sample_weight: event weights, one each if not given.
         name: of the protected attribute, in the titles.
     """
@@ -79,7 +80,7 @@ def draw_slices(panels: Sequence[Axes], slices: list[Slices], name: str) -> None
     """Draw each score in its own panel, on one scale, so that the eye can compare them."""
     limits = log_limits([density for panel in slices for density in panel.densities.values()])
     for axes, (label, edges, densities) in zip(panels, slices, strict=True):
-        colours = colormaps["viridis"](np.linspace(0, 0.9, len(densities)))
+        colours = colormaps["viridis"](np.linspace(0, 0.75, len(densities)))  # no yellow on white
         for (where, density), colour in zip(densities.items(), colours, strict=True):
             axes.stairs(density, edges, color=colour, label=where)
         axes.set(xlabel=label, ylabel="density of background", yscale="log", ylim=limits)

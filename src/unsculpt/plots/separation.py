@@ -17,7 +17,7 @@ from unsculpt.plots.in_bins import binomial_error, effective_events, in_bins
 def separation(
     scores: Mapping[str, ArrayLike],
     labels: ArrayLike,
-    protected: ArrayLike,
+    protected: ArrayLike | Axis,
     *,
     sample_weight: ArrayLike | None = None,
     efficiency: float = 0.5,
@@ -29,7 +29,7 @@ def separation(
     Args:
         scores: the scores by what the legend calls them, (n,) each.
         labels: 1 for signal, 0 for background.
-        protected: the protected attribute, numbers or categories, (n,).
+        protected: the protected attribute, numbers or categories, (n,); or an `Axis` of it.
         sample_weight: event weights, one each if not given.
         efficiency: of the signal, at all values, at which every score is cut.
         name: of the protected attribute, on the axis.

@@ -32,7 +32,7 @@ class Spectrum(NamedTuple):
 def spectrum(
     scores: Mapping[str, ArrayLike],
     labels: ArrayLike,
-    protected: ArrayLike,
+    protected: ArrayLike | Axis,
     *,
     sample_weight: ArrayLike | None = None,
     efficiency: float = 0.5,
@@ -44,7 +44,7 @@ def spectrum(
     Args:
         scores: the scores by what the legend calls them, (n,) each.
         labels: 1 for signal, 0 for background.
-        protected: the protected attribute, numbers or categories, (n,).
+        protected: the protected attribute, numbers or categories, (n,); or an `Axis` of it.
         sample_weight: event weights, one each if not given.
         efficiency: of the signal, at which every score is cut.
         name: of the protected attribute, on the axis.

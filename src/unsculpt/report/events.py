@@ -1,0 +1,124 @@
+"""The events of a report: two scores and what they are judged by."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unsculpt.decorrelators import Decorrelator
+from unsculpt.models.inputs import Floats, finite, protected_columns, same_length
+from unsculpt.plots.axis import Axis
+
+
+@dataclass(frozen=True)
+class Events:
+    """The score as it came and decorrelated, labels, weights, and an axis for each attribute."""
+
+    scores: dict[str, Floats]
+    labels: Floats
+    weight: Floats | None
+    axes: list[Axis]
+    notes: list[str]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What every metric and figure is told."""
+        return {"labels": self.labels, "sample_weight": self.weight}
+
+    @classmethod
+    def of(
+        cls,
+        model: Decorrelator,
+        scores: ArrayLike,
+        protected: Any,
+        labels: ArrayLike,
+        sample_weight: ArrayLike | None,
+        names: Sequence[str] | None,
+        bins: int | ArrayLike,
+    ) -> Events:
+        """Decorrelate the score and leave out the events that have no decorrelated one."""
+        raw = finite(np.asarray(scores), "scores")
+        if raw.ndim != 1:
+            raise ValueError(f"scores has shape {raw.shape}; a report is about one score, (n,)")
+        found, columns = protected_columns(protected)
+        if names is None:
+            names = found
+        elif len(names) != len(columns):
+            raise ValueError(f"names has {len(names)} entries for {len(columns)} attributes")
+        label = finite(np.asarray(labels), "labels")
+        same_length(len(raw), labels=len(label))
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            flat = model.transform(raw, protected)
+        known = np.isfinite(flat)
+        weight = None if sample_weight is None else finite(np.asarray(sample_weight), "weight")
+        return cls(
+            {"raw score": raw[known], "decorrelated score": flat[known]},
+            label[known],
+            None if weight is None else weight[known],
+            [
+                Axis.of(_as_drawn(column, model, i)[known], label[known], bins if i == 0 else 50, n)
+                for i, (n, column) in enumerate(zip(names, columns, strict=True))
+            ],
+            [str(warning.message) for warning in caught],
+        )
+
+
+def _as_drawn(column: NDArray[Any], model: Decorrelator, position: int) -> NDArray[Any]:
+    """Return a column as numbers, or as text where the model took it for categories."""
+    attributes = getattr(model, "attributes_", None)
+    if attributes is not None and hasattr(attributes.attributes[position], "values"):
+        return column.astype(str)
+    return column
+
+
+class Columns(dict[str, NDArray[Any]]):
+    """Named columns, as a decorrelator takes them."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Their names."""
+        return list(self)
+
+
+def along_first(protected: Any, labels: ArrayLike, axis: Axis) -> tuple[NDArray[Any], Any]:
+    """Return values across the first attribute, and a table with the others at their median."""
+    names, columns = protected_columns(protected)
+    background = np.asarray(labels) == 0
+    first = columns[0][background]
+    values = np.unique(first) if axis.categories else _across(first.astype(float), axis)
+    rows = [values, *(np.repeat(_typical(c[background]), len(values)) for c in columns[1:])]
+    if hasattr(protected, "columns"):
+        return values, Columns(zip(names, rows, strict=True))
+    if np.ndim(protected) == 1:
+        return values, values
+    table = np.empty((len(values), len(rows)), np.asarray(protected).dtype)
+    for i, row in enumerate(rows):
+        table[:, i] = row
+    return values, table
+
+
+def _across(column: Floats, axis: Axis) -> Floats:
+    low, high = np.clip([column.min(), column.max()], axis.edges[0], axis.edges[-1])
+    return np.linspace(low, high, 101)
+
+
+def _typical(column: NDArray[Any]) -> Any:
+    """Return the median, or for categories the one in the middle: a value that exists."""
+    return np.sort(column)[len(column) // 2]
+
+
+def losses(model: Decorrelator) -> dict[str, Floats]:
+    """Return the losses of the training, as far as the method has any."""
+    history: Mapping[str, Floats] = getattr(model, "history_", None) or {}
+    return {
+        name.removesuffix("_loss"): np.asarray(values)
+        for name, values in history.items()
+        if name.endswith("_loss") and np.isfinite(values).any()
+    }

@@ -1,0 +1,87 @@
+"""The numbers of a report, with their errors and the limit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unsculpt import metrics
+from unsculpt.metrics import Ideal, Interval
+from unsculpt.models.inputs import Floats
+from unsculpt.plots.axis import Axis
+from unsculpt.report.events import Events
+from unsculpt.report.words import bare
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What one score does: each number by its name."""
+
+    score: str
+    values: dict[str, Interval[float] | Ideal]
+
+    def plain(self) -> dict[str, Any]:
+        """Return them as JSON has them, where nothing is infinite."""
+        return {"score": self.score} | {
+            name: {key: x if math.isfinite(x) else None for key, x in value._asdict().items()}
+            for name, value in self.values.items()
+        }
+
+
+def summary(events: Events, efficiency: float) -> list[Numbers]:
+    """Return the numbers of both scores."""
+    return [_numbers(events, name, efficiency) for name in events.scores]
+
+
+def _numbers(events: Events, name: str, efficiency: float) -> Numbers:
+    score, percent = events.scores[name], f"{100 * efficiency:g}"
+    coarse = events.axes[0].with_bins(20).edges
+
+    def measure(score: Floats, labels: Floats, *columns: Floats, **weight: Floats) -> Floats:
+        cut: dict[str, Any] = {"efficiency": efficiency, **weight}
+        return np.array(
+            [
+                metrics.rejection(score, labels, **cut),
+                metrics.auc(score, labels, **weight),
+                metrics.expected_auc(score, labels, columns[0], bins=coarse, **weight),
+                *(
+                    metrics.inverse_jsd(score, labels, column, bins=axis.edges, **cut)
+                    for axis, column in zip(events.axes, columns, strict=True)
+                ),
+            ]
+        )
+
+    # More events need fewer resamples for the same patience, and their errors matter less.
+    repeats = int(np.clip(8e6 / len(score), 20, 100))
+    measured = metrics.bootstrap(
+        measure,
+        score,
+        events.labels,
+        *(axis.values for axis in events.axes),
+        sample_weight=events.weight,
+        repeats=repeats,
+    )
+    rejection, area, fixed, *inverse = (
+        Interval(*map(float, ends)) for ends in zip(*measured, strict=True)
+    )
+    values: dict[str, Interval[float] | Ideal] = {f"R{percent}": rejection}
+    for axis, interval in zip(events.axes, inverse, strict=True):
+        of = f" of {axis.name}" if len(events.axes) > 1 else ""
+        values[f"1/JSD{percent}{of}"] = interval
+        values[f"ideal 1/JSD{percent}{of}"] = _ideal(events, score, axis, efficiency, repeats)
+    return Numbers(name, values | {"AUC": area, f"AUC at fixed {bare(events.axes[0].name)}": fixed})
+
+
+def _ideal(events: Events, score: Floats, axis: Axis, efficiency: float, repeats: int) -> Ideal:
+    return metrics.ideal_inverse_jsd(
+        score,
+        events.labels,
+        axis.values,
+        bins=axis.edges,
+        efficiency=efficiency,
+        sample_weight=events.weight,
+        repeats=repeats,
+    )

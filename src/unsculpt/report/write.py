@@ -1,0 +1,99 @@
+"""Writing a report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from unsculpt.decorrelators import Decorrelator
+from unsculpt.report.events import Events
+from unsculpt.report.page import page
+from unsculpt.report.pictures import Picture, pictures
+from unsculpt.report.provenance import provenance
+from unsculpt.report.summary import Numbers, summary
+from unsculpt.report.working_points import working_points
+from unsculpt.whole import whole
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    model: Decorrelator,
+    scores: ArrayLike,
+    protected: Any,
+    labels: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    score_name: str = "score",
+    names: Sequence[str] | None = None,
+    bins: int | ArrayLike = 50,
+    efficiency: float = 0.5,
+    figures: str | os.PathLike[str] | None = None,
+    about: Mapping[str, str] | None = None,
+) -> list[Numbers]:
+    """Write one HTML file that shows what a decorrelator does to a score, whole or not at all.
+
+    It needs no network: numbers with their errors beside the ideal, spectra at any working
+    point, the figures, and where all of it comes from. Judge on events the model has not seen.
+
+    Args:
+        path: the HTML file to write.
+        model: a fitted decorrelator of one score.
+        scores: the score as it came, (n,).
+        protected: the attributes, as the model takes them; the first one has the slider.
+        labels: 1 for signal, 0 for background.
+        sample_weight: event weights of either sign, one each if not given.
+        score_name: what the score is called.
+        names: what the attributes are called, with their units; as in the table if not given.
+        bins: of the first attribute: number of equal bins across the background, or the edges.
+        efficiency: of the signal, for the numbers and figures of one working point.
+        figures: a folder that gets every figure as PDF and as PNG, made if it is not there.
+        about: more lines of provenance, such as the command and the files.
+
+    Returns:
+        The numbers of the summary, for the raw score and the decorrelated one.
+
+    >>> import tempfile
+    >>> from unsculpt import FlowDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy, test = toys.smooth(2000, 0, seed=1), toys.smooth(2000, 500, seed=2)
+    >>> flow = FlowDecorrelator(members=1, epochs=2).fit(toy.score, toy.protected)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = folder.name + "/report.html"
+    >>> raw, flat = write_report(path, flow, test.score, test.protected, test.label)
+    >>> raw.values["1/JSD50"].value < flat.values["1/JSD50"].value
+    True
+    >>> folder.cleanup()
+    """
+    events = Events.of(model, scores, protected, labels, sample_weight, names, bins)
+    numbers = summary(events, efficiency)
+    drawn = list(pictures(events, model, protected, labels, efficiency))
+    for picture in drawn:  # laid out once, not for each of its files
+        picture.figure.draw_without_rendering()
+        picture.figure.set_layout_engine("none")
+    text = page(
+        score=score_name,
+        names=[axis.name for axis in events.axes],
+        numbers=numbers,
+        efficiency=efficiency,
+        data=working_points(events),
+        pictures=drawn,
+        provenance=provenance(events, model, about or {}),
+        notes=events.notes,
+    )
+    if figures is not None:
+        _write_figures(drawn, Path(figures))
+    with whole(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+    return numbers
+
+
+def _write_figures(drawn: list[Picture], folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for picture in drawn:
+        for ending in ("pdf", "png"):
+            with whole(folder / f"{picture.slug}.{ending}") as draft:
+                picture.figure.savefig(draft, dpi=200)
