@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -58,8 +59,8 @@ class Axis:
 
     def bins(self) -> list[str]:
         """Return what each bin is called."""
-        ends = zip(self.edges[:-1], self.edges[1:], strict=True)
-        return list(self.categories) or [f"{low:.4g} to {high:.4g}" for low, high in ends]
+        ends = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(self.edges)]
+        return list(self.categories) or ends
 
     def dress(self, axes: Axes) -> None:
         """Set the label, the range and the ticks."""

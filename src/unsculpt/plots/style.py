@@ -16,7 +16,7 @@ COLOURS = (RAW, FLAT, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 STYLE = mplhep.style.ATLAS | {
     # By their own names, so that a figure looks the same wherever it is saved.
-    "font.family": "TeX Gyre Heros",
+    "font.family": ["TeX Gyre Heros", "DejaVu Sans"],  # the second has Greek
     "mathtext.fontset": "stixsans",
     "font.size": 10,
     "axes.titlesize": "medium",

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.models.inputs import Floats, finite, protected_columns, same_length
 from unsculpt.plots.axis import Axis
+from unsculpt.tables.sample import Columns
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,6 @@ class Events:
     weight: Floats | None
     axes: list[Axis]
     notes: list[str]
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What every metric and figure is told."""
-        return {"labels": self.labels, "sample_weight": self.weight}
 
     @classmethod
     def of(
@@ -76,15 +72,6 @@ def _as_drawn(column: NDArray[Any], model: Decorrelator, position: int) -> NDArr
     if attributes is not None and hasattr(attributes.attributes[position], "values"):
         return column.astype(str)
     return column
-
-
-class Columns(dict[str, NDArray[Any]]):
-    """Named columns, as a decorrelator takes them."""
-
-    @property
-    def columns(self) -> list[str]:
-        """Their names."""
-        return list(self)
 
 
 def along_first(protected: Any, labels: ArrayLike, axis: Axis) -> tuple[NDArray[Any], Any]:

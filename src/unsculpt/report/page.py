@@ -36,5 +36,7 @@ def svg(figure: Figure, name: str) -> Markup:
         figure.savefig(text, format="svg", transparent=True, metadata=nothing)
     drawing = text.getvalue()
     drawing = drawing[drawing.index("<svg") :]
+    # A style in a drawing would hold for the whole page; the page has it.
+    drawing = re.sub(r"<style.*?</style>", "", drawing, flags=re.DOTALL)
     # Each figure numbers its parts from one.
     return Markup(re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", drawing))

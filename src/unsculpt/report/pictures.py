@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def _spectrum(events: Events, axis: Axis, slug: str, efficiency: float) -> Pictu
 
 
 def _efficiency(events: Events, axis: Axis, slug: str) -> Picture:
-    settings = {"sample_weight": events.weight}
+    settings: dict[str, Any] = {"sample_weight": events.weight}
     panels = background_efficiencies(events.scores, events.labels, axis, **settings)
     points = ", ".join(f"{point:.0%}" for point in WORKING_POINTS)
     return Picture(
@@ -96,11 +97,10 @@ def _efficiency(events: Events, axis: Axis, slug: str) -> Picture:
 
 
 def _slices(events: Events, axis: Axis) -> Picture:
-    settings = {"sample_weight": events.weight}
+    settings: dict[str, Any] = {"sample_weight": events.weight}
     tables = []
     for name, edges, densities in background_slices(events.scores, events.labels, axis, **settings):
-        ends = zip(edges[:-1], edges[1:], strict=True)
-        ranges = [f"{number(low)} to {number(high)}" for low, high in ends]
+        ranges = [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
         columns = {f"density, {axis.name} {where}": values for where, values in densities.items()}
         tables.append(Table.of(name, ranges, columns))
     return Picture(

@@ -14,7 +14,7 @@ def number(value: float, digits: int = 4) -> str:
     ('12,350', '0.1235', '∞')
     """
     if not math.isfinite(value):
-        return "–" if math.isnan(value) else "∞"
+        return "n/a" if math.isnan(value) else "∞"
     rounded = float(f"{value:.{digits}g}")
     return f"{rounded:,.0f}" if abs(rounded) >= 10**digits / 10 else f"{rounded:.{digits}g}"
 

@@ -68,26 +68,26 @@ def write_report(
     True
     >>> folder.cleanup()
     """
-    events = Events.of(model, scores, protected, labels, sample_weight, names, bins)
-    numbers = summary(events, efficiency)
-    drawn = list(pictures(events, model, protected, labels, efficiency))
-    for picture in drawn:  # laid out once, not for each of its files
-        picture.figure.draw_without_rendering()
-        picture.figure.set_layout_engine("none")
-    text = page(
-        score=score_name,
-        names=[axis.name for axis in events.axes],
-        numbers=numbers,
-        efficiency=efficiency,
-        data=working_points(events),
-        pictures=drawn,
-        provenance=provenance(events, model, about or {}),
-        notes=events.notes,
-    )
-    if figures is not None:
-        _write_figures(drawn, Path(figures))
-    with whole(path) as draft:
+    with whole(path) as draft:  # which refuses a bad path before the work
+        events = Events.of(model, scores, protected, labels, sample_weight, names, bins)
+        numbers = summary(events, efficiency)
+        drawn = list(pictures(events, model, protected, labels, efficiency))
+        for picture in drawn:  # laid out once, not for each of its files
+            picture.figure.draw_without_rendering()
+            picture.figure.set_layout_engine("none")
+        text = page(
+            score=score_name,
+            names=[axis.name for axis in events.axes],
+            numbers=numbers,
+            efficiency=efficiency,
+            data=working_points(events),
+            pictures=drawn,
+            provenance=provenance(events, model, about or {}),
+            notes=events.notes,
+        )
         draft.write_text(text, encoding="utf-8")
+        if figures is not None:
+            _write_figures(drawn, Path(figures))
     return numbers
 
 

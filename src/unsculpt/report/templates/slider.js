@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const slider = document.getElementById("efficiency");
+  const slider = document.getElementById("slider");
   const colours = ["#D55E00", "#0072B2"];
   const bins = data.edges.length - 1;
   const W = 480, LEFT = 52, RIGHT = 14;
@@ -56,7 +56,7 @@
   }
 
   const text = (x, digits = 4) => {
-    if (Number.isNaN(x)) return "–";
+    if (Number.isNaN(x)) return "n/a";
     if (!Number.isFinite(x)) return "∞";
     return Number(x.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
   };

@@ -1,0 +1,96 @@
+"""The page in a real browser, without a network."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from unsculpt import metrics
+from unsculpt.plots.axis import Axis
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+
+# Runs before the page's own script, and after it moves the slider as a hand would.
+EARLY = """<script>
+window.failures = [];
+addEventListener("error", (event) => failures.push(event.message));
+addEventListener("load", () => {
+  const slider = document.getElementById("slider");
+  const look = () => ({
+    percent: document.getElementById("chosen").textContent,
+    spoken: slider.getAttribute("aria-valuetext"),
+    curves: [...document.querySelectorAll("path.after")].map((path) => path.getAttribute("d")),
+    numbers: [...document.querySelectorAll("#readout tbody tr")].map(
+      (row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent)),
+    rows: document.querySelectorAll("#contents tbody tr").length,
+  });
+  const before = look();
+  slider.value = 20;
+  slider.dispatchEvent(new Event("input"));
+  const probe = document.createElement("pre");
+  probe.id = "probe";
+  const fetched = performance.getEntriesByType("resource").map((entry) => entry.name);
+  probe.textContent = JSON.stringify({ before, after: look(), failures, fetched });
+  document.body.append(probe);
+});
+</script>"""
+
+
+def browse(*options):
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
+    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def seen(written, tmp_path_factory):
+    path = tmp_path_factory.mktemp("browser") / "probe.html"
+    text = written[0].read_text(encoding="utf-8").replace("<head>", "<head>" + EARLY, 1)
+    path.write_text(text, encoding="utf-8")
+    result = browse("--dump-dom", path.as_uri())
+    assert "CONSOLE" not in result.stderr
+    probe = re.search(r'<pre id="probe">(.*?)</pre>', result.stdout, re.DOTALL)
+    assert probe, result.stderr
+    return json.loads(probe[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+
+
+def test_opens_without_an_error_and_fetches_nothing(seen):
+    assert seen["failures"] == []
+    assert [name for name in seen["fetched"] if not name.startswith("data:")] == []
+
+
+def test_the_slider_moves_all_four_curves(seen):
+    before, after = seen["before"], seen["after"]
+    assert (before["percent"], after["percent"]) == ("50%", "20%")
+    assert after["spoken"] == "20% of the signal passes"
+    assert len(before["curves"]) == len(after["curves"]) == 4
+    for old, new in zip(before["curves"], after["curves"], strict=True):
+        assert old.startswith("M")
+        assert "NaN" not in old + new
+        assert old != new
+    assert before["rows"] == 50
+
+
+@pytest.mark.parametrize(("state", "efficiency"), [("before", 0.5), ("after", 0.2)])
+def test_the_numbers_beside_the_slider_are_the_metrics(seen, toy, weight, state, efficiency):
+    edges = Axis.of(toy.protected, toy.label, 50, "mass").edges
+    flat = toy.cdf(toy.score, toy.protected)
+    cut = {"efficiency": efficiency, "sample_weight": weight}
+    for score, row in zip((toy.score, flat), seen[state]["numbers"], strict=True):
+        _, _, rejection, inverse, ideal = (float(cell.replace(",", "").rstrip("%")) for cell in row)
+        assert rejection == pytest.approx(metrics.rejection(score, toy.label, **cut), rel=1e-3)
+        events = (score, toy.label, toy.protected)
+        expected = metrics.inverse_jsd(*events, bins=edges, **cut)
+        assert inverse == pytest.approx(expected, rel=2e-3)
+        drawn = metrics.ideal_inverse_jsd(*events, bins=edges, **cut)
+        assert ideal == pytest.approx(drawn.mean, rel=0.5)
+
+
+def test_prints(written, tmp_path):
+    file = tmp_path / "report.pdf"
+    browse(f"--print-to-pdf={file}", written[0].as_uri())
+    assert file.read_bytes().startswith(b"%PDF")

@@ -1,0 +1,171 @@
+import json
+import re
+from copy import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unsculpt import metrics
+from unsculpt.plots.axis import Axis
+from unsculpt.report import write_report
+
+
+@pytest.fixture(scope="module")
+def page(written, parse):
+    return parse(written[0])
+
+
+@pytest.fixture(scope="module")
+def edges(toy):
+    return Axis.of(toy.protected, toy.label, 50, "mass").edges
+
+
+def test_the_summary_is_what_the_metrics_say(written, toy, weight, edges):
+    flat = toy.cdf(toy.score, toy.protected)
+    for row, score in zip(written[1], (toy.score, flat), strict=True):
+        events, weights = (score, toy.label, toy.protected), {"sample_weight": weight}
+        expected = {
+            "R50": metrics.rejection(*events[:2], **weights),
+            "1/JSD50": metrics.inverse_jsd(*events, bins=edges, **weights),
+            "AUC": metrics.auc(*events[:2], **weights),
+        }
+        for name, value in expected.items():
+            assert row.values[name].value == pytest.approx(value)
+            assert row.values[name].low < value < row.values[name].high
+        ideal = metrics.ideal_inverse_jsd(*events, bins=edges, **weights)
+        assert row.values["ideal 1/JSD50"].mean == pytest.approx(ideal.mean)
+        assert json.loads(json.dumps(row.plain(), allow_nan=False))["score"] == row.score
+
+
+def test_every_working_point_is_in_the_page(page, toy, weight, edges):
+    """What the slider adds up is what the metrics compute from the events."""
+    data = json.loads(page.scripts[0])
+    flat = toy.cdf(toy.score, toy.protected)
+    for score, drawn in zip((toy.score, flat), data["scores"], strict=True):
+        background = np.cumsum(drawn["background"], axis=0)
+        for percent in (2, 50, 97):
+            cut = {"efficiency": percent / 100, "sample_weight": weight}
+            passing, failing = background[percent - 1], background[-1] - background[percent - 1]
+            rejection = background[-1].sum() / passing.sum()
+            assert rejection == pytest.approx(metrics.rejection(score, toy.label, **cut), rel=1e-4)
+            divergence = metrics.jensen_shannon(passing[:-1], failing[:-1])
+            expected = metrics.jsd(score, toy.label, toy.protected, bins=edges, **cut)
+            assert divergence == pytest.approx(expected, rel=1e-3)
+
+
+def test_names_are_text_and_never_code(page, hostile):
+    assert len(page.all("script")) == 2
+    assert len(page.all("style")) == 1
+    assert not page.all("iframe")
+    assert hostile.split(" [")[0] in page.text
+    assert json.loads(page.scripts[0])["name"] == hostile
+
+
+def test_nothing_is_fetched(written, page):
+    for tag, attributes in page.tags:
+        for name in ("src", "href", "xlink:href", "data", "action", "poster", "srcset"):
+            target = attributes.get(name)
+            assert target is None or target.startswith(("#", "data:,")), (tag, target)
+    assert not re.search(r"@import|url\((?!#)", written[0].read_text(encoding="utf-8"))
+
+
+def test_references_within_the_page_lead_somewhere(written, page):
+    names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(names) == len(set(names))
+    text = written[0].read_text(encoding="utf-8")
+    wanted = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text)
+    assert {a or b for a, b in wanted} <= set(names)
+    for attributes in page.all("label"):
+        assert attributes["for"] in names
+    for _, attributes in page.tags:
+        for name in ("aria-labelledby", "aria-controls"):
+            assert set(attributes.get(name, "").split()) <= set(names)
+
+
+def test_every_figure_has_words_a_table_and_files(written, page):
+    drawings = [a for a in page.all("div") if a.get("class") == "drawing"]
+    figures = {file.name for file in written[0].with_name("figures").iterdir()}
+    slugs = {"spectrum", "efficiency", "scores", "separation", "cut", "training"}
+    assert figures == {f"{slug}.{ending}" for slug in slugs for ending in ("pdf", "png")}
+    assert len(drawings) == len(page.all("details")) - 1 == len(slugs)
+    assert all(d["role"] == "img" and len(d["aria-label"]) > 20 for d in drawings)
+
+
+def test_provenance_tells_the_model_the_events_and_the_versions(page):
+    for text in ("Exact", "seed 0", "events 12", "4,000 background", "1,000 signal", "unsculpt 0"):
+        assert text in page.text
+
+
+def test_several_attributes_and_categories(toy, exact, parse, tmp_path):
+    table = pd.DataFrame({"mass": toy.protected, "run": np.where(toy.score > 0.5, "a", "b")})
+    numbers = write_report(tmp_path / "r.html", exact, toy.score, table, toy.label)
+    assert {"1/JSD50 of mass", "1/JSD50 of run"} <= numbers[0].values.keys()
+    page = parse(tmp_path / "r.html")
+    assert {"spectrum", "spectrum-2", "efficiency-2"} <= {a.get("id") for a in page.all("section")}
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_the_first_attribute_may_be_a_category(toy, exact, parse, tmp_path):
+    model = copy(exact)
+    model.transform = lambda scores, protected: np.asarray(scores) ** 2
+    model.threshold = lambda efficiency, protected: np.full(len(protected), 1 - efficiency)
+    channel = np.where(toy.protected > 90, "ee", "mm")
+    write_report(tmp_path / "r.html", model, toy.score, channel, toy.label, names=["channel"])
+    data = json.loads(parse(tmp_path / "r.html").scripts[0])
+    assert data["categories"] == data["bins"] == ["ee", "mm"]
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Saves the time they take where nobody looks at them."""
+    monkeypatch.setattr("unsculpt.report.write.pictures", lambda *events: [])
+
+
+def test_a_failure_leaves_the_older_report(toy, exact, tmp_path, monkeypatch, no_pictures):
+    path = tmp_path / "r.html"
+    path.write_text("older")
+
+    def full(self, *args, **options):
+        self.write_bytes(b"half")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(type(path), "write_text", full)
+    with pytest.raises(OSError, match="no space"):
+        write_report(path, exact, toy.score, toy.protected, toy.label)
+    assert path.read_text() == "older"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_events_without_a_decorrelated_score_are_left_out(toy, exact, tmp_path, no_pictures):
+    model = copy(exact)
+    model.transform = lambda scores, mass: np.where(mass > 200, np.nan, toy.cdf(scores, mass))
+    write_report(tmp_path / "r.html", model, toy.score, toy.protected, toy.label)
+    kept = np.sum(toy.background & (toy.protected <= 200))
+    assert f"{kept:,} background" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": np.zeros(5000)}, "no signal among the 5000 events"),
+        ({"labels": [0, 1]}, "labels has 2 events"),
+        ({"scores": np.zeros((5000, 2))}, "a report is about one score"),
+        ({"names": ["mass", "pt"]}, "names has 2 entries for 1 attributes"),
+        ({"path": "missing/report.html"}, "there is no folder missing"),
+    ],
+)
+def test_bad_input_is_named_and_nothing_written(toy, exact, tmp_path, monkeypatch, change, message):
+    monkeypatch.chdir(tmp_path)
+    good = {"path": "r.html", "scores": toy.score, "labels": toy.label, "names": None}
+    given = good | change
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        write_report(
+            given["path"],
+            exact,
+            given["scores"],
+            toy.protected,
+            given["labels"],
+            names=given["names"],
+        )
+    assert not list(tmp_path.iterdir())
