@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unsculpt.decorrelators import (
         Chain,
+        DDTDecorrelator,
         Decorrelator,
         FlowDecorrelator,
+        KNNDecorrelator,
+        QuantileDecorrelator,
         SplineDecorrelator,
         TableDecorrelator,
     )
@@ -17,8 +20,11 @@ if TYPE_CHECKING:
 __version__ = version("unsculpt")
 __all__ = [
     "Chain",
+    "DDTDecorrelator",
     "Decorrelator",
     "FlowDecorrelator",
+    "KNNDecorrelator",
+    "QuantileDecorrelator",
     "SplineDecorrelator",
     "TableDecorrelator",
     "load",

@@ -6,22 +6,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unsculpt.decorrelators.base import Decorrelator
     from unsculpt.decorrelators.chain import Chain
+    from unsculpt.decorrelators.ddt import DDTDecorrelator
     from unsculpt.decorrelators.flow import FlowDecorrelator
+    from unsculpt.decorrelators.knn import KNNDecorrelator
+    from unsculpt.decorrelators.quantile import QuantileDecorrelator
     from unsculpt.decorrelators.spline import SplineDecorrelator
     from unsculpt.decorrelators.table import TableDecorrelator
 
 # Each is imported when asked for: not every method needs JAX, which takes a second to load.
 HOMES = {
     "Chain": "chain",
+    "DDTDecorrelator": "ddt",
     "Decorrelator": "base",
     "FlowDecorrelator": "flow",
+    "KNNDecorrelator": "knn",
+    "QuantileDecorrelator": "quantile",
     "SplineDecorrelator": "spline",
     "TableDecorrelator": "table",
 }
 __all__ = [
     "Chain",
+    "DDTDecorrelator",
     "Decorrelator",
     "FlowDecorrelator",
+    "KNNDecorrelator",
+    "QuantileDecorrelator",
     "SplineDecorrelator",
     "TableDecorrelator",
 ]

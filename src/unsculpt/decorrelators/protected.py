@@ -154,6 +154,16 @@ class ProtectedAttributes:
             blocks.append(attribute.features(column))
         return np.hstack(blocks), beyond & (outside == "nan")
 
+    def column(
+        self, protected: Any, which: str | int
+    ) -> tuple[Continuous | Categorical, NDArray[Any]]:
+        """Return one of the attributes, by name or position in the fit, and its values here."""
+        for i, name in enumerate(self.names):
+            if which in (i, name):
+                names, columns = protected_columns(protected)
+                return self.attributes[i], columns[names.index(name) if name in names else i]
+        raise ValueError(f"attribute is {which!r}; the protected columns are {self.names}")
+
     def state(self) -> tuple[dict[str, NDArray[Any]], list[dict[str, Any]]]:
         """Return what was learned, as arrays and as JSON."""
         arrays: dict[str, NDArray[Any]] = {}

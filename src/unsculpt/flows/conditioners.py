@@ -41,7 +41,7 @@ class ResidualConditioner(eqx.Module):
 
 
 class SmoothConditioner(eqx.Module):
-    """Two tanh layers: smooth in the attributes, so few modes are spent on noise.
+    """Tanh layers, two by default: smooth in the attributes, so few modes are spent on noise.
 
     The last layer starts near zero, so an untrained flow is close to the identity and a fit that
     sees few events stays close to it.
@@ -49,13 +49,15 @@ class SmoothConditioner(eqx.Module):
 
     layers: list[eqx.nn.Linear]
 
-    def __init__(self, features: int, outputs: int, *, key: PRNGKeyArray, width: int = 32) -> None:
-        sizes = [features, width, width, outputs]
+    def __init__(
+        self, features: int, outputs: int, *, key: PRNGKeyArray, width: int = 32, hidden: int = 2
+    ) -> None:
+        sizes = [features, *[width] * hidden, outputs]
         # Attributes arrive on [-1, 1]: the first layer spreads its bends over that range.
-        spread = [(2.0, 1.0), (width**-0.5, 0.0), (1e-2, 0.0)]
+        spread = [(2.0, 1.0), *[(width**-0.5, 0.0)] * (hidden - 1), (1e-2, 0.0)]
         self.layers = []
         for n_in, n_out, (slope, offset), k in zip(
-            sizes[:-1], sizes[1:], spread, jax.random.split(key, 3), strict=True
+            sizes[:-1], sizes[1:], spread, jax.random.split(key, hidden + 1), strict=True
         ):
             slope_key, offset_key = jax.random.split(k)
             values = (
@@ -67,8 +69,10 @@ class SmoothConditioner(eqx.Module):
 
     def __call__(self, features: Float[Array, " f"]) -> Float[Array, " outputs"]:
         """Evaluate at one value of the protected attributes."""
-        first, second, last = self.layers
-        hidden = jnp.tanh(_linear(second, jnp.tanh(_linear(first, features))))
+        *layers, last = self.layers
+        hidden = features
+        for layer in layers:
+            hidden = jnp.tanh(_linear(layer, hidden))
         return _linear(last, hidden)
 
 

@@ -1,0 +1,176 @@
+"""Fixed-efficiency regression with nearest neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import KDTree
+
+from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
+from unsculpt.decorrelators.shift import ShiftDecorrelator
+from unsculpt.models.inputs import Floats
+
+# Where the cut is measured: at these many values of one attribute, or events of several.
+NODES, ANCHORS = 257, 2000
+# Between anchors: the mean over these many, the nearer the more.
+AROUND = 8
+
+
+@dataclass(frozen=True)
+class LocalCut:
+    """The score cut that keeps a fixed fraction of background, as a function of the attributes.
+
+    Attributes:
+        anchors: points in the attributes' coordinates, (a, f); increasing where f is one.
+        cuts: the cut at each, (a,).
+        line: whether there is one continuous attribute, so that lines can join the anchors.
+    """
+
+    anchors: Floats
+    cuts: Floats
+    line: bool
+
+    def __call__(self, features: Floats) -> Floats:
+        """Return the cut at each value of the attributes."""
+        if self.line:
+            return np.asarray(np.interp(features[:, 0], self.anchors[:, 0], self.cuts))
+        distance, near = self._tree.query(features, k=min(AROUND, len(self.cuts)))
+        nearness = 1 / (distance + 1e-9)
+        return np.asarray((nearness * self.cuts[near]).sum(axis=1) / nearness.sum(axis=1))
+
+    @cached_property
+    def _tree(self) -> KDTree:
+        return KDTree(self.anchors)
+
+
+class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
+    """Subtracts the score cut that keeps a fixed fraction of background at each protected value.
+
+    Fixed-efficiency regression as ATLAS uses it for D2 (ATL-PHYS-PUB-2018-014): the cut is the
+    quantile of the scores of the nearest background events in the protected attributes. Zero is
+    then a cut that keeps `efficiency` of the background everywhere.
+
+    It flattens that one working point. The shift moves the whole distribution, but its width and
+    shape still change with the attributes, so any other cut on the new score sculpts.
+
+    Args:
+        efficiency: the fraction of background above the cut.
+        neighbours: events around a point that measure its cut; None for a number that grows as
+            the events to the power 0.8, a quarter of it.
+        outside: what becomes of protected values beyond the fitted range, as for
+            `FlowDecorrelator`.
+        categorical: protected columns to treat as categories, by name or position.
+
+    >>> import numpy as np
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(5000, 0, seed=1)
+    >>> knn = KNNDecorrelator(efficiency=0.1).fit(toy.score, toy.protected)
+    >>> kept = knn.transform(toy.score, toy.protected) >= 0
+    >>> bool(abs(np.mean(kept) - 0.1) < 0.01)
+    True
+    """
+
+    def __init__(
+        self,
+        efficiency: float = 0.1,
+        *,
+        neighbours: int | None = None,
+        outside: Outside = "clip",
+        categorical: Sequence[str | int] = (),
+    ) -> None:
+        self.efficiency = efficiency
+        self.neighbours = neighbours
+        self.outside = outside
+        self.categorical = categorical
+
+    def fit(
+        self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Measure the cut on background events.
+
+        Args:
+            scores: (n,), or (n, k) for k scores of the same events, each by itself.
+            protected: (n,) or (n, a) numbers, or a table with named columns.
+            sample_weight: (n,), negative weights included: the weighted pinball loss of the
+                neighbours is minimised, which for positive ones is their weighted quantile.
+        """
+        if not 0 < self.efficiency < 1:
+            raise ValueError(f"efficiency is {self.efficiency}; expected a number between 0 and 1")
+        columns, weight = self._events(scores, protected, sample_weight)
+        neighbours = self._neighbours(len(columns))
+        attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=False)
+        features, _ = attributes.features(protected, "raise")
+        if attributes.one_axis:
+            anchors = np.linspace(-1, 1, NODES)[:, None]
+        else:
+            # Evenly over the sample as it comes: no seed, and dense where the events are.
+            rows = np.linspace(0, len(features) - 1, min(ANCHORS, len(features))).astype(int)
+            anchors = np.unique(features[rows], axis=0)
+        tree, quantile = KDTree(features), 1 - self.efficiency
+        cuts = np.empty((len(anchors), columns.shape[1]))
+        for i, anchor in enumerate(anchors):
+            near = np.atleast_1d(tree.query(anchor, k=neighbours)[1])
+            if weight[near].sum() <= 0:
+                raise ValueError(
+                    f"the weights of the {neighbours:,} nearest events sum to "
+                    f"{weight[near].sum():g} somewhere in the fitted range; raise neighbours"
+                )
+            cuts[i] = [_quantile(column, weight[near], quantile) for column in columns[near].T]
+        self.attributes_ = attributes
+        self.columns_ = [LocalCut(anchors, cut, attributes.one_axis) for cut in cuts.T]
+        self.efficiency_ = float(self.efficiency)
+        self.one_column_ = np.ndim(scores) == 1
+        return self
+
+    def threshold(self, efficiency: float, protected: Any) -> Floats:
+        """Return the cut on the old score that keeps the fitted fraction of the background."""
+        shape = self._shape(protected)
+        if not np.isclose(efficiency, self.efficiency_, rtol=0, atol=1e-9):
+            raise ValueError(
+                f"efficiency is {efficiency}, but the cut was fitted at {self.efficiency_:g} and "
+                "is known there alone; fit again at that efficiency"
+            )
+        return self.inverse_transform(np.zeros(shape), protected)
+
+    def _neighbours(self, events: int) -> int:
+        if self.neighbours is None:
+            return int(np.clip(events**0.8 / 4, 20, events))
+        if not (isinstance(self.neighbours, int | np.integer) and 0 < self.neighbours <= events):
+            raise ValueError(
+                f"neighbours is {self.neighbours!r}; expected a whole number from 1 to the "
+                f"{events:,} events"
+            )
+        return int(self.neighbours)
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays, protected = self.attributes_.state()
+        arrays["anchors"] = self.columns_[0].anchors
+        arrays["cuts"] = np.stack([column.cuts for column in self.columns_])
+        return arrays, {
+            "protected": protected,
+            "one_column": self.one_column_,
+            "efficiency": self.efficiency_,
+        }
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+        self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
+        line = self.attributes_.one_axis
+        self.columns_ = [LocalCut(arrays["anchors"], cuts, line) for cuts in arrays["cuts"]]
+        self.one_column_, self.efficiency_ = about["one_column"], about["efficiency"]
+
+
+def _quantile(values: Floats, weight: Floats, level: float) -> float:
+    """Return the value at which the weighted pinball loss is least.
+
+    Between neighbouring values the loss changes by the weight below minus its share of the total:
+    for positive weights it falls up to the quantile and rises after it.
+    """
+    order = np.argsort(values, kind="stable")
+    values, below = values[order], np.cumsum(weight[order])
+    loss = np.cumsum((below[:-1] - level * below[-1]) * np.diff(values))
+    return float(values[np.argmin(np.concatenate([[0.0], loss]))])
