@@ -82,8 +82,7 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
                 f"events, with weights that sum to {weight[inside].sum():g}; the variable runs "
                 f"from {variable.min():g} to {variable.max():g}: widen the window"
             )
-        name, variable = variable.name, variable[inside]
-        variable.name = name
+        variable = _named(variable[inside], variable.name)
         columns, weight = columns[inside], weight[inside]
         attributes = ProtectedAttributes.of(variable, weight, (), linear=True)
         features, _ = attributes.features(variable, "raise")
@@ -156,16 +155,20 @@ def _variable(protected: Any) -> _Variable:
         )
     values = [finite(column, name) for name, column in zip(names, columns, strict=True)]
     if len(values) == 1:
-        variable, name = values[0].view(_Variable), names[0]
-    else:
-        for name, column in zip(names, values, strict=True):
-            bad = np.count_nonzero(column <= 0)
-            if bad:
-                raise ValueError(
-                    f"{name} is zero or negative in {bad:,} of {len(column):,} events; rho needs a "
-                    "positive mass and transverse momentum"
-                )
-        variable, name = (2 * np.log(values[0] / values[1])).view(_Variable), "rho"
+        return _named(values[0], names[0])
+    for name, column in zip(names, values, strict=True):
+        bad = np.count_nonzero(column <= 0)
+        if bad:
+            raise ValueError(
+                f"{name} is zero or negative in {bad:,} of {len(column):,} events; rho needs a "
+                "positive mass and transverse momentum"
+            )
+    mass, pt = values
+    return _named(2 * np.log(mass / pt), "rho")
+
+
+def _named(values: Floats, name: str) -> _Variable:
+    variable = values.view(_Variable)
     variable.name = name
     return variable
 

@@ -57,9 +57,9 @@ def before_steps(quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @eqx.filter_jit
 def new_networks(
-    recipe: Recipe, features: int, start: Float[Array, "networks q"], seed: int
+    recipe: Recipe, features: int, start: NDArray[np.float32], seed: int
 ) -> QuantileNetwork:
-    """Return untrained networks, stacked on the leading axis of every array."""
+    """Return untrained networks, stacked on the leading axis of every array, as `start` is."""
 
     def one(start: Array, key: PRNGKeyArray) -> QuantileNetwork:
         return QuantileNetwork.new(recipe, features, start, key=key)
