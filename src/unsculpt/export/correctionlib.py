@@ -1,0 +1,231 @@
+"""correctionlib: a JSON file that analysis frameworks read."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsculpt.decorrelators.protected import Continuous
+from unsculpt.decorrelators.table_column import TableColumn
+from unsculpt.export.decorrelator import (
+    check_exportable,
+    flat_names,
+    protected_names,
+    score_names,
+    table_of,
+)
+from unsculpt.whole import whole
+
+Floats = NDArray[np.float64]
+Content = dict[str, Any] | float
+
+# The formulas that all cells share, with x the first and y the second of their variables.
+LINE = "[0]+[1]*((x-[2])/[3])"
+CELL = "[0]+[1]*x+[2]*y+[3]*x*y"
+BELOW = "[0]/(1+([1]-x)/[2])"
+ABOVE = "1-[0]/(1+(x-[1])/[2])"
+
+
+def to_correctionlib(
+    model: Any, path: str | os.PathLike[str], *, tolerance: float = 1e-3
+) -> None:
+    """Write `model.transform` as a correctionlib file (schema 2) for one continuous attribute.
+
+    Each score is a correction, `flat` (`flat_0`, ...), of the score and the attribute. Both are
+    brought to the model's own coordinates exactly; over these the conditional CDF is a grid, thinned
+    as far as the tolerance allows, which keeps the order of scores.
+
+    Args:
+        model: a fitted decorrelator of scores with one continuous protected attribute.
+        path: the file to write.
+        tolerance: the largest difference to `transform` at any score and attribute.
+    """
+    check_exportable(model)
+    if not model.attributes_.one_axis:
+        raise ValueError(
+            f"the model protects {model.attributes_.names}; correctionlib's tables are for one "
+            "continuous attribute, ONNX takes any"
+        )
+    if not tolerance > 0:
+        raise ValueError(f"tolerance is {tolerance!r}; expected a positive number")
+    (attribute,), (protected,) = model.attributes_.attributes, protected_names(model)
+    corrections = [
+        {
+            "name": flat,
+            "description": f"{score} decorrelated from {protected} by unsculpt "
+            f"{version('unsculpt')}, to {tolerance:g} or better",
+            "version": 1,
+            "inputs": [{"name": name, "type": "real"} for name in (score, protected)],
+            "output": {"name": flat, "type": "real"},
+            "generic_formulas": [
+                _formula(LINE, score),
+                _formula(LINE, protected),
+                _formula(CELL, score, protected),
+            ],
+            "data": _within(
+                attribute,
+                protected,
+                model.outside,
+                _transform(
+                    protected,
+                    _attribute_rule(attribute, protected),
+                    _score_content(table_of(column), score, protected, tolerance),
+                ),
+            ),
+        }
+        for column, score, flat in zip(
+            model.columns_, score_names(model), flat_names(model), strict=True
+        )
+    ]
+    content = {"schema_version": 2, "corrections": corrections}
+    with whole(path) as draft:
+        draft.write_text(json.dumps(content, separators=(",", ":"), allow_nan=False))
+
+
+def _within(attribute: Continuous, name: str, outside: str, content: Content) -> Content:
+    """Guard the fitted range; "clip" needs no guard."""
+    if outside == "clip":
+        return content
+    low, high = attribute.cdf.range
+    beyond = "error" if outside == "raise" else _formula("sqrt(-1)", name)
+    return _binning(name, [low - _margin(low), high + _margin(high)], [content], beyond)
+
+
+def _score_content(column: TableColumn, score: str, protected: str, tolerance: float) -> Content:
+    knots, start, end = column.coordinate._steps
+    scale = float(knots[-1] - knots[0])
+    below = _formula(BELOW, score, parameters=[start[0], knots[0], scale])
+    above = _formula(ABOVE, score, parameters=[1 - end[-1], knots[-1], scale])
+    rule = _piecewise(score, knots, start, end, below, above, line=0)
+    return _transform(score, rule, _grid(column, score, protected, tolerance))
+
+
+def _attribute_rule(attribute: Continuous, name: str) -> Content:
+    """The attribute's coordinate, constant beyond the fitted range."""
+    knots, *levels = attribute.cdf._steps
+    across = 2 * (knots - knots[0]) / (knots[-1] - knots[0]) - 1
+    start, end = (
+        across if attribute.linear else (across + 2 * level - 1) / 2 for level in levels
+    )
+    below, above = ((start + end) / 2)[[0, -1]].tolist()
+    return _piecewise(name, knots, start, end, below, above, line=1)
+
+
+def _piecewise(
+    name: str,
+    knots: Floats,
+    start: Floats,
+    end: Floats,
+    below: Content,
+    above: Content,
+    line: int,
+) -> Content:
+    """Straight lines from the end of one knot's jump to the start of the next one's."""
+    knots, start, end, margin = _apart(knots, start, end)
+    edges: list[float | str] = ["-inf"]
+    content: list[Content] = [below]
+    for i, knot in enumerate(knots):
+        if end[i] > start[i]:  # an atom is a bin of its own, at the middle of its jump
+            edges += [float(knot - margin[i]), float(knot + margin[i])]
+            content.append(float(start[i] + end[i]) / 2)
+        else:
+            edges.append(float(knot))
+        if i < len(knots) - 1:
+            run = [end[i], start[i + 1] - end[i], knot, knots[i + 1] - knot]
+            content.append(_reference(line, run))
+    return _binning(name, [*edges, "inf"], [*content, above], "clamp")
+
+
+def _apart(knots: Floats, start: Floats, end: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Join knots that are one number to correctionlib, whose reader rounds the last digits."""
+    margin = _margin(knots)
+    first = np.flatnonzero(np.diff(knots, prepend=-np.inf) > 4 * margin)
+    last = np.append(first[1:], len(knots)) - 1
+    return knots[first], start[first], end[last], margin[first]
+
+
+def _margin(value: Any) -> Any:
+    return np.maximum(16 * np.spacing(np.abs(value)), 1e-300)
+
+
+def _grid(column: TableColumn, score: str, protected: str, tolerance: float) -> Content:
+    """The conditional CDF, bilinear in cells as large as the tolerance allows."""
+    grid = column.grid
+    # Half of the tolerance for each axis: interpolation does not enlarge an error.
+    places = _thin(grid.score, grid.table.T, tolerance / 2)
+    rows = _thin(grid.attribute, grid.table[:, places], tolerance / 2)
+    x, y = grid.score[places], grid.attribute[rows]
+    f = grid.table[np.ix_(rows, places)].T
+    dx, dy = np.diff(x)[:, None], np.diff(y)[None]
+    twist = (f[1:, 1:] - f[1:, :-1] - f[:-1, 1:] + f[:-1, :-1]) / (dx * dy)
+    x0, y0, f0 = x[:-1, None], y[None, :-1], f[:-1, :-1]
+    slope_x = (f[1:, :-1] - f0) / dx - twist * y0
+    slope_y = (f[:-1, 1:] - f0) / dy - twist * x0
+    constant = f0 - slope_x * x0 - slope_y * y0 - twist * x0 * y0
+    cells = np.stack([constant, slope_x, slope_y, twist], axis=-1).reshape(-1, 4)
+    return {
+        "nodetype": "multibinning",
+        "inputs": [score, protected],
+        "edges": [x.tolist(), y.tolist()],
+        # Nine digits: a hundredth of what the order of scores may be off by.
+        "content": [_reference(2, [float(f"{c:.9g}") for c in cell]) for cell in cells],
+        "flow": "clamp",
+    }
+
+
+def _thin(nodes: Floats, table: Floats, tolerance: float) -> NDArray[np.int64]:
+    """Return nodes, (a,), between which lines through a table, (a, b), stay within a tolerance.
+
+    From each node the farthest that will do is found by bisection.
+    """
+
+    def fits(first: int, last: int) -> bool:
+        share = (nodes[first : last + 1] - nodes[first]) / (nodes[last] - nodes[first])
+        line = table[first] + share[:, None] * (table[last] - table[first])
+        return bool(np.abs(line - table[first : last + 1]).max() <= tolerance)
+
+    kept = [0]
+    while kept[-1] < len(nodes) - 1:
+        good, bad = kept[-1] + 1, len(nodes)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            good, bad = (middle, bad) if fits(kept[-1], middle) else (good, middle)
+        kept.append(good)
+    return np.array(kept)
+
+
+def _formula(expression: str, *variables: str, parameters: list[Any] | None = None) -> Content:
+    formula = {
+        "nodetype": "formula",
+        "expression": expression,
+        "parser": "TFormula",
+        "variables": list(variables),
+    }
+    return formula if parameters is None else formula | {"parameters": _numbers(parameters)}
+
+
+def _reference(index: int, parameters: list[Any]) -> Content:
+    return {"nodetype": "formularef", "index": index, "parameters": _numbers(parameters)}
+
+
+def _binning(name: str, edges: list[Any], content: list[Content], flow: Any) -> Content:
+    return {
+        "nodetype": "binning",
+        "input": name,
+        "edges": edges,
+        "content": content,
+        "flow": flow,
+    }
+
+
+def _transform(name: str, rule: Content, content: Content) -> Content:
+    return {"nodetype": "transform", "input": name, "rule": rule, "content": content}
+
+
+def _numbers(values: list[Any]) -> list[float]:
+    return [float(x) for x in values]

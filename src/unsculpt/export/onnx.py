@@ -1,0 +1,97 @@
+"""ONNX: a file that onnxruntime runs in C++, Python and elsewhere."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unsculpt.export.decorrelator import graph_of
+from unsculpt.export.graph import Graph, Node
+from unsculpt.export.needs import needs
+from unsculpt.whole import whole
+
+if TYPE_CHECKING:
+    from unsculpt.classifiers import Classifier
+    from unsculpt.export.classifier import Method
+
+# Both are read by onnxruntime since 1.14, of early 2023.
+OPSET, IR_VERSION = 18, 8
+ML = "ai.onnx.ml"
+
+
+def to_onnx(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    classifier: Classifier | None = None,
+    method: Method = "predict_proba",
+) -> None:
+    """Write `model.transform` as an ONNX graph (opset 18) that plain onnxruntime runs.
+
+    Inputs are columns of any length, one for each score and each protected attribute, by name:
+    `score` (`score_0`, ... if there are several) and the attribute's name, or `protected`
+    (`protected_0`, ...) if it has none. Numbers are double: single precision would merge
+    neighbouring scores and break their order. Text categories are strings. The outputs are `flat`
+    (`flat_0`, ...).
+
+    A graph cannot raise an error: what `transform` refuses becomes NaN, above all protected values
+    outside the fitted range with `outside="raise"`, and categories not seen in the fit.
+
+    Args:
+        model: a fitted decorrelator of one or several scores.
+        path: the file to write.
+        classifier: computes the score in the same graph; its input is then `features`, (n, f).
+        method: what of the classifier the decorrelator was fitted on, "predict_proba" (of signal)
+            or "decision_function".
+    """
+    onnx = needs("onnx", "onnx")
+    graph = graph_of(model, classifier, method)
+    proto = _model(graph, onnx)
+    for key, value in (
+        ("unsculpt", version("unsculpt")),
+        ("decorrelator", type(model).__name__),
+        ("outside", model.outside),
+    ):
+        proto.metadata_props.add(key=key, value=value)
+    onnx.checker.check_model(proto)
+    with whole(path) as draft:
+        draft.write_bytes(proto.SerializeToString(deterministic=True))
+
+
+def _model(graph: Graph, onnx: Any) -> Any:
+    make, kinds = onnx.helper, onnx.TensorProto
+    nodes = [_node(node, graph, onnx) for node in graph.nodes]
+    inputs = []
+    for name, (kind, width) in graph.inputs.items():
+        element = kinds.STRING if kind == "text" else kinds.DOUBLE
+        shape = ["events", width] if kind == "table" else ["events"]
+        inputs.append(make.make_tensor_value_info(name, element, shape))
+    return make.make_model(
+        make.make_graph(
+            nodes,
+            "unsculpt",
+            inputs,
+            [make.make_tensor_value_info(x, kinds.DOUBLE, ["events"]) for x in graph.outputs],
+            [onnx.numpy_helper.from_array(x, name) for name, x in graph.constants.items()],
+        ),
+        opset_imports=[make.make_opsetid("", OPSET), make.make_opsetid(ML, 2)],
+        ir_version=IR_VERSION,
+        producer_name="unsculpt",
+    )
+
+
+def _node(node: Node, graph: Graph, onnx: Any) -> Any:
+    options = dict(node.options)
+    inputs, domain = list(node.inputs), ""
+    if "axes" in options:  # ONNX wants these as an input
+        inputs.append(graph.constant(np.array(options.pop("axes"), dtype=np.int64)).name)
+    if "to" in options:
+        options["to"] = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(options["to"]))
+    if node.operation == "LabelEncoder":
+        domain, keys = ML, options.pop("keys")
+        places = np.arange(float(len(keys)))
+        options |= {"keys_strings": keys, "values_floats": places, "default_float": -1.0}
+    return onnx.helper.make_node(node.operation, inputs, [node.output], domain=domain, **options)
