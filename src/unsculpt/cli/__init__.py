@@ -3,6 +3,7 @@
 import typer
 
 from unsculpt.cli.demo import demo
+from unsculpt.cli.export import export
 from unsculpt.cli.generate import generate
 
 app = typer.Typer(
@@ -12,4 +13,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(export)
 app.command()(generate)

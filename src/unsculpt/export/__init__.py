@@ -1,5 +1,7 @@
 """Fitted models for other programs: one file a target."""
 
+from unsculpt.export.correctionlib import to_correctionlib
 from unsculpt.export.onnx import to_onnx
+from unsculpt.export.torch import to_torch, to_torchscript
 
-__all__ = ["to_onnx"]
+__all__ = ["to_correctionlib", "to_onnx", "to_torch", "to_torchscript"]

@@ -19,9 +19,9 @@ from unsculpt.export.decorrelator import (
     score_names,
     table_of,
 )
+from unsculpt.models.inputs import Floats
 from unsculpt.whole import whole
 
-Floats = NDArray[np.float64]
 Content = dict[str, Any] | float
 
 # The formulas that all cells share, with x the first and y the second of their variables.
@@ -31,14 +31,13 @@ BELOW = "[0]/(1+([1]-x)/[2])"
 ABOVE = "1-[0]/(1+(x-[1])/[2])"
 
 
-def to_correctionlib(
-    model: Any, path: str | os.PathLike[str], *, tolerance: float = 1e-3
-) -> None:
+def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: float = 1e-3) -> None:
     """Write `model.transform` as a correctionlib file (schema 2) for one continuous attribute.
 
     Each score is a correction, `flat` (`flat_0`, ...), of the score and the attribute. Both are
-    brought to the model's own coordinates exactly; over these the conditional CDF is a grid, thinned
-    as far as the tolerance allows, which keeps the order of scores.
+    brought to the model's own coordinates exactly; over these the conditional CDF is a grid,
+    thinned as far as the tolerance allows, which keeps the order of scores. Numbers that differ in
+    the last digit only are one, as the reader of correctionlib rounds it.
 
     Args:
         model: a fitted decorrelator of scores with one continuous protected attribute.
@@ -74,7 +73,7 @@ def to_correctionlib(
                 _transform(
                     protected,
                     _attribute_rule(attribute, protected),
-                    _score_content(table_of(column), score, protected, tolerance),
+                    _score_content(_table(column), score, protected, tolerance),
                 ),
             ),
         }
@@ -85,6 +84,13 @@ def to_correctionlib(
     content = {"schema_version": 2, "corrections": corrections}
     with whole(path) as draft:
         draft.write_text(json.dumps(content, separators=(",", ":"), allow_nan=False))
+
+
+def _table(column: Any) -> TableColumn:
+    table = table_of(column)
+    if table is None:
+        raise ValueError(f"a {type(column).__name__} has no table; export it to ONNX")
+    return table
 
 
 def _within(attribute: Continuous, name: str, outside: str, content: Content) -> Content:
@@ -109,9 +115,7 @@ def _attribute_rule(attribute: Continuous, name: str) -> Content:
     """The attribute's coordinate, constant beyond the fitted range."""
     knots, *levels = attribute.cdf._steps
     across = 2 * (knots - knots[0]) / (knots[-1] - knots[0]) - 1
-    start, end = (
-        across if attribute.linear else (across + 2 * level - 1) / 2 for level in levels
-    )
+    start, end = (across if attribute.linear else (across + 2 * level - 1) / 2 for level in levels)
     below, above = ((start + end) / 2)[[0, -1]].tolist()
     return _piecewise(name, knots, start, end, below, above, line=1)
 

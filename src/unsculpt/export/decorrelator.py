@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.columns import ColumnDecorrelator
-from unsculpt.decorrelators.protected import Categorical
 from unsculpt.decorrelators.table_column import TableColumn
 from unsculpt.export import pieces
 from unsculpt.export.graph import Graph, Value
@@ -18,23 +17,25 @@ if TYPE_CHECKING:
     from unsculpt.export.classifier import Method
 
 
-def graph_of(model: Any, classifier: Classifier | None = None, method: Method = "predict_proba") -> Graph:
+def graph_of(
+    model: Any, classifier: Classifier | None = None, method: Method = "predict_proba"
+) -> Graph:
     """Return the program of `model.transform`, from scores or features and attributes."""
     check_exportable(model)
     graph = Graph()
-    names = score_names(model)
     if classifier is None:
-        scores = [graph.input(name) for name in names]
+        scores = [graph.input(name) for name in score_names(model)]
     else:
         scores = _scores(graph, model, classifier, method)
-    columns = [
-        _attribute(graph, attribute, name)
-        for attribute, name in zip(model.attributes_.attributes, protected_names(model), strict=True)
+    attributes = zip(model.attributes_.attributes, protected_names(model), strict=True)
+    protected = [
+        graph.input(name, "text" if pieces.is_text(attribute) else "number")
+        for attribute, name in attributes
     ]
-    features, mark = pieces.features(graph, model.attributes_, columns, model.outside)
-    for i, (column, score) in enumerate(zip(model.columns_, scores, strict=True)):
+    features, mark = pieces.features(graph, model.attributes_, protected, model.outside)
+    for column, score, name in zip(model.columns_, scores, flat_names(model), strict=True):
         flat = _cdf(graph, column, score, features)
-        graph.output(flat_names(model)[i], flat if mark is None else flat + mark)
+        graph.output(name, flat if mark is None else flat + mark)
     return graph
 
 
@@ -70,21 +71,12 @@ def _numbered(name: str, count: int) -> list[str]:
     return [name] if count == 1 else [f"{name}_{i}" for i in range(count)]
 
 
-def _attribute(graph: Graph, attribute: Any, name: str) -> Value:
-    if isinstance(attribute, Categorical) and isinstance(attribute.values[0], str):
-        # Numbers from here on; what is not among the keys becomes -1.
-        text = graph.input(name, "text")
-        place = graph.add("LabelEncoder", text, keys=attribute.values)
-        return graph.add("Cast", place, to="float64")
-    return graph.input(name)
-
-
 def _scores(graph: Graph, model: Any, classifier: Classifier, method: Method) -> list[Value]:
     from unsculpt.export.classifier import scores
 
     check_is_fitted(classifier)
     low, high = min(c.range[0] for c in model.columns_), max(c.range[1] for c in model.columns_)
-    if method == "predict_proba" and not (0 <= low and high <= 1):
+    if method == "predict_proba" and not (low >= 0 and high <= 1):
         raise ValueError(
             f"the decorrelator was fitted on scores from {low:g} to {high:g}, which are no "
             "probabilities; if they are log odds, pass method='decision_function'"

@@ -33,9 +33,7 @@ def mean_cdf(graph: Graph, flows: SplineFlow, level: Value, features: Value) -> 
             )
             start = 2
         ends = np.cumsum([start, BINS, BINS, BINS + 1])
-        widths, heights, slopes = (
-            _linear(last, hidden, *ends[i : i + 2]) for i in range(3)
-        )
+        widths, heights, slopes = (_linear(last, hidden, *ends[i : i + 2]) for i in range(3))
         level = _spline(graph, level, widths, heights, slopes)
     return graph.add("ReduceMean", level, axes=[0], keepdims=0)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from unsculpt.decorrelators.empirical import EmpiricalCDF
-from unsculpt.decorrelators.grid import ConditionalGrid
 from unsculpt.decorrelators.protected import Categorical, Continuous, ProtectedAttributes
 from unsculpt.decorrelators.table_column import TableColumn
 from unsculpt.export.graph import Graph, Value
+from unsculpt.models.inputs import Floats
 
 
 def level(graph: Graph, cdf: EmpiricalCDF, value: Value) -> Value:
@@ -39,53 +41,56 @@ def features(
     """
     blocks, marks = [], []
     for attribute, column in zip(protected.attributes, columns, strict=True):
-        if isinstance(attribute, Continuous):
+        if isinstance(attribute, Categorical):
+            block = _one_hot(graph, attribute, column)
+            known = block @ np.ones((attribute.width, 1)) > 0.5
+        else:
             low, high = attribute.cdf.range
             inside = column.clip(low, high)
-            across = 2 * (inside - low) / (high - low) - 1
-            if not attribute.linear:
-                across = (across + 2 * level(graph, attribute.cdf, inside) - 1) / 2
-            blocks.append(across)
             known = column.equals(inside)
-        else:
-            blocks.append(_one_hot(graph, attribute, column))
-            known = blocks[-1] @ np.ones((attribute.width, 1)) > 0.5
+            block = 2 * (inside - low) / (high - low) - 1
+            if not attribute.linear:
+                block = (block + 2 * level(graph, attribute.cdf, inside) - 1) / 2
+        blocks.append(block)
         if outside != "clip" or isinstance(attribute, Categorical):
             marks.append(graph.where(known, 0.0, np.nan))
     mark = sum(marks[1:], start=marks[0]) if marks else None
     return graph.add("Concat", *blocks, axis=-1), mark
 
 
-def codes(attribute: Categorical) -> list[float]:
-    """Return the numbers that stand for the categories; those of text are its places in order."""
-    values = attribute.values
-    return [*range(len(values))] if isinstance(values[0], str) else [float(v) for v in values]
+def is_text(attribute: Continuous | Categorical) -> bool:
+    """Return whether an attribute's values are strings."""
+    return isinstance(attribute, Categorical) and isinstance(attribute.values[0], str)
 
 
 def _one_hot(graph: Graph, attribute: Categorical, column: Value) -> Value:
-    same = column.equals(np.array([codes(attribute)], dtype=np.float64))
-    return graph.where(same, 1.0, 0.0)
+    values = attribute.values
+    if is_text(attribute):
+        # From here on a number, the place in the list; -1 is for what is not there.
+        column = graph.add("LabelEncoder", column, keys=values)
+        column, values = graph.add("Cast", column, to="float64"), list(range(len(values)))
+    return graph.where(column.equals(np.array([values], dtype=np.float64)), 1.0, 0.0)
 
 
 def table(graph: Graph, column: TableColumn, score: Value, attribute: Value) -> Value:
     """Return the conditional CDF that is tabulated over one attribute."""
-    return _bilinear(graph, column.grid, level(graph, column.coordinate, score), attribute)
+    grid = column.grid
+    axes = [(grid.attribute, attribute), (grid.score, level(graph, column.coordinate, score))]
+    return interpolate(graph, axes, grid.table)
 
 
-def _bilinear(graph: Graph, grid: ConditionalGrid, score: Value, attribute: Value) -> Value:
-    row, up = _between(graph, grid.attribute, attribute)
-    place, right = _between(graph, grid.score, score)
-    width = len(grid.score)
-    corner = row * np.int64(width) + place
-    low, high = (
-        graph.take(grid.table.ravel(), corner + np.int64(shift)) * (1 - right)
-        + graph.take(grid.table.ravel(), corner + np.int64(shift + 1)) * right
-        for shift in (0, width)
-    )
-    return low * (1 - up) + high * up
-
-
-def _between(graph: Graph, nodes: np.ndarray, value: Value) -> tuple[Value, Value]:
-    """Return the node to the left of each value and the fraction of the way to the next."""
-    left = graph.count_below(nodes[1:-1], value)
-    return left, (value - graph.take(nodes[:-1], left)) / graph.take(np.diff(nodes), left)
+def interpolate(graph: Graph, axes: list[tuple[Floats, Value]], table: Floats) -> Value:
+    """Return a table at these places, linear between the nodes along every axis."""
+    strides = np.array(table.strides) // table.itemsize
+    corner, shares = graph.constant(np.int64(0)), []
+    for (nodes, value), stride in zip(axes, strides, strict=True):
+        left = graph.count_below(nodes[1:-1], value)
+        corner = corner + left * stride
+        shares.append((value - graph.take(nodes[:-1], left)) / graph.take(np.diff(nodes), left))
+    total = graph.constant(0.0)
+    for ends in product((0, 1), repeat=len(axes)):
+        term = graph.take(table.ravel(), corner + strides @ ends)
+        for end, share in zip(ends, shares, strict=True):
+            term = term * (share if end else 1 - share)
+        total = total + term
+    return total
