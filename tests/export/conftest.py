@@ -1,0 +1,141 @@
+import warnings
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unsculpt import FlowDecorrelator
+from unsculpt.classifiers import Classifier
+from unsculpt.datasets import toys
+
+EVENTS = 5_000
+
+
+class Case(NamedTuple):
+    """A fitted decorrelator and the columns it was fitted on, by the names of its inputs."""
+
+    model: Any
+    scores: dict[str, np.ndarray]
+    protected: dict[str, np.ndarray]
+
+    def changed(self, **attributes):
+        """The same fit with another policy, or other names of columns."""
+        model = copy(self.model)
+        for name, value in attributes.items():
+            setattr(model, name, value)
+        return self._replace(model=model)
+
+    def transform(self, scores, protected):
+        """What Python gives, whatever it warns of."""
+        scores = np.column_stack(list(scores.values()))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            flat = self.model.transform(scores, pd.DataFrame(protected))
+        return flat.T
+
+    def hard_events(self, events, seed=0):
+        """Events between, at and beyond everything special: knots, atoms, the ends, outside."""
+        rng = np.random.default_rng(seed)
+        scores, protected = {}, {}
+        for name, column in self.scores.items():
+            scores[name] = _hard(rng, column, events)
+        for name, column in self.protected.items():
+            text = column.dtype.kind in "OU"
+            few = len(np.unique(column)) < 10
+            protected[name] = (
+                rng.choice(column, events) if text or few else _hard(rng, column, events)
+            )
+        return scores, protected
+
+
+def _hard(rng, column, events):
+    low, high = column.min(), column.max()
+    width = high - low
+    far = rng.choice([low - width, low - 1e-9, low, high, high + 1e-9, high + 9 * width], events)
+    return np.select(
+        [rng.uniform(size=events) < p for p in (0.1, 0.4)],
+        [far, rng.choice(column, events)],
+        rng.uniform(low - 0.1 * width, high + 0.1 * width, events),
+    )
+
+
+def quick(**settings):
+    return FlowDecorrelator(**{"members": 2, "epochs": 2, "batch_size": 250} | settings)
+
+
+def with_atoms(toy):
+    """A tagger whose score is exactly 0 or 1 for many events, and 0.5 for some."""
+    score = np.clip(1.4 * toy.score - 0.2, 0, 1)
+    return np.where(np.abs(score - 0.5) < 0.01, 0.5, score)
+
+
+@pytest.fixture(scope="session")
+def tagger():
+    toy = toys.tagger(EVENTS, 0, seed=1)
+    score = with_atoms(toy)
+    return Case(quick().fit(score, toy.protected), {"score": score}, {"protected": toy.protected})
+
+
+@pytest.fixture(scope="session")
+def marked(tagger):
+    """The same with NaN outside."""
+    return tagger.changed(outside="nan")
+
+
+@pytest.fixture(scope="session")
+def paper():
+    toy = toys.smooth(EVENTS, 0, seed=1)
+    model = FlowDecorrelator.paper(epochs=1)
+    return Case(
+        model.fit(toy.score, toy.protected), {"score": toy.score}, {"protected": toy.protected}
+    )
+
+
+@pytest.fixture(scope="session")
+def two_scores():
+    """Two scores and two attributes, which no table holds."""
+    toy = toys.two_attributes(EVENTS, 0, seed=1)
+    scores = {"score_0": toy.score, "score_1": -(toy.score**3)}
+    protected = dict(zip(["protected_0", "protected_1"], toy.protected.T, strict=True))
+    model = quick(outside="nan").fit(np.column_stack(list(scores.values())), toy.protected)
+    return Case(model, scores, protected)
+
+
+@pytest.fixture(scope="session")
+def channels():
+    """A mass, a channel by name and a year, in the paper's recipe."""
+    rng = np.random.default_rng(1)
+    mass, channel = rng.uniform(50, 150, EVENTS), rng.choice(["ee", "mm", "em"], EVENTS)
+    year = rng.choice([2017, 2018], EVENTS)
+    score = rng.normal(mass / 100 + (channel == "ee"))
+    table = {"mass": mass, "channel": channel, "year": year.astype(float)}
+    model = FlowDecorrelator.paper(epochs=1, categorical=["channel", "year"])
+    return Case(model.fit(score, pd.DataFrame(table)), {"score": score}, table)
+
+
+class Tagged(NamedTuple):
+    """A classifier, a decorrelator of its score, and events."""
+
+    classifier: Classifier
+    model: FlowDecorrelator
+    features: np.ndarray
+    mass: np.ndarray
+
+
+@pytest.fixture(scope="session", params=["predict_proba", "decision_function"])
+def classified(request):
+    rng = np.random.default_rng(1)
+    mass, label = rng.uniform(50, 150, EVENTS), rng.integers(2, size=EVENTS)
+    features = np.column_stack([mass + 50 * label, rng.normal(size=EVENTS) + label, mass])
+    swish = request.param == "predict_proba"
+    classifier = Classifier(
+        hidden=(16, 16),
+        activation="swish" if swish else "relu",
+        batch_normalisation=swish,
+        epochs=2,
+    ).fit(features, label)
+    score = getattr(classifier, request.param)(features)
+    model = quick().fit(score[:, 1] if swish else score, mass)
+    return request.param, Tagged(classifier, model, features, mass)

@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+correctionlib = pytest.importorskip("correctionlib")
+from correctionlib.schemav2 import CorrectionSet
+from sklearn.base import clone
+
+from unsculpt.export import to_correctionlib
+
+EVENTS = 100_000
+
+
+def correction_of(model, folder, name="flat", **options):
+    path = folder / "model.json"
+    to_correctionlib(model, path, **options)
+    return correctionlib.CorrectionSet.from_file(str(path))[name]
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3])
+@pytest.mark.parametrize("name", ["tagger", "paper"])
+def test_agrees_within_the_tolerance(name, request, tolerance, tmp_path):
+    case = request.getfixturevalue(name)
+    scores, protected = case.hard_events(EVENTS)
+    correction = correction_of(case.model, tmp_path, tolerance=tolerance)
+    flat = correction.evaluate(scores["score"], protected["protected"])
+    (expected,) = case.transform(scores, protected)
+    np.testing.assert_allclose(flat, expected, rtol=0, atol=tolerance)
+    assert (tmp_path / "model.json").stat().st_size < 1e6
+
+
+def test_atoms_and_far_scores_are_exact_to_the_tolerance_of_the_grid_alone(tagger, tmp_path):
+    score = np.array([0.0, 0.5, 1.0, -1e6, 1e6, -1e140, 1e140])
+    mass = np.full(len(score), np.median(tagger.protected["protected"]))
+    flat = correction_of(tagger.model, tmp_path, tolerance=1e-4).evaluate(score, mass)
+    np.testing.assert_allclose(flat, tagger.model.transform(score, mass), rtol=0, atol=1e-4)
+    assert len(set(flat[:3])) == 3
+
+
+def test_the_order_is_kept(tagger, tmp_path):
+    scores, _ = tagger.hard_events(20_000)
+    correction = correction_of(tagger.model, tmp_path, tolerance=1e-2)
+    for mass in tagger.protected["protected"][:10]:
+        flat = correction.evaluate(np.sort(scores["score"]), mass)
+        assert np.diff(flat).min() >= -1e-7
+
+
+def test_nan_outside(marked, tmp_path):
+    scores, protected = marked.hard_events(EVENTS)
+    correction = correction_of(marked.model, tmp_path)
+    mass = protected["protected"]
+    low, high = (f(marked.protected["protected"]) for f in (np.min, np.max))
+    mass = np.where(np.isclose(mass, [[low], [high]], rtol=1e-12).any(axis=0), low, mass)
+    flat = correction.evaluate(scores["score"], mass)
+    (expected,) = marked.transform(scores, {"protected": mass})
+    np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-3)
+    assert np.isnan(flat).any()
+
+
+def test_error_outside(tagger, tmp_path):
+    correction = correction_of(tagger.changed(outside="raise").model, tmp_path)
+    mass = tagger.protected["protected"]
+    assert np.isfinite(correction.evaluate(0.5, np.array([mass.min(), mass.max()]))).all()
+    with pytest.raises(RuntimeError, match="above bounds"):
+        correction.evaluate(0.5, mass.max() + 1)
+
+
+def test_file_follows_the_schema_and_names_the_columns(tagger, tmp_path):
+    columns = {"score": ["tagger"], "protected": ["jet_mass"]}
+    correction = correction_of(tagger.changed(source_=columns).model, tmp_path)
+    CorrectionSet.model_validate_json((tmp_path / "model.json").read_text())
+    assert [x.name for x in correction.inputs] == ["tagger", "jet_mass"]
+    assert "0.001 or better" in correction.description
+
+
+def test_scores_that_nearly_coincide(tagger, tmp_path):
+    # A saturated sigmoid: many scores are a few last digits below one.
+    mass = tagger.protected["protected"]
+    score = 1 / (1 + np.exp(-np.random.default_rng(1).normal(30, 4, len(mass))))
+    model = clone(tagger.model).fit(score, mass)
+    flat = correction_of(model, tmp_path).evaluate(np.sort(score), mass[0])
+    assert np.isfinite(flat).all()
+    assert np.diff(flat).min() >= -1e-7
+
+
+def test_several_attributes_are_refused(two_scores, tmp_path):
+    with pytest.raises(ValueError, match="one continuous attribute, ONNX takes any"):
+        to_correctionlib(two_scores.model, tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("tolerance", [0, -1, np.nan])
+def test_tolerance_must_be_positive(tagger, tmp_path, tolerance):
+    with pytest.raises(ValueError, match="expected a positive number"):
+        to_correctionlib(tagger.model, tmp_path / "model.json", tolerance=tolerance)

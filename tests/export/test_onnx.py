@@ -1,0 +1,148 @@
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+import unsculpt as us
+from unsculpt.export import to_onnx
+
+CASES = ["tagger", "marked", "paper", "two_scores", "channels"]
+
+
+def session_of(model, folder, **options):
+    path = folder / "model.onnx"
+    to_onnx(model, path, **options)
+    return onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    return request.getfixturevalue(request.param)
+
+
+class TestAgreement:
+    def test_with_python_at_and_beyond_everything_special(self, case, tmp_path):
+        scores, protected = case.hard_events(20_000)
+        flat = session_of(case.model, tmp_path).run(None, scores | protected)
+        expected = case.transform(scores, protected)
+        np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-7)
+
+    def test_on_a_million_events(self, tagger, tmp_path):
+        scores, protected = tagger.hard_events(1_000_000)
+        assert np.mean(np.isin(scores["score"], [0, 0.5, 1])) > 0.05
+        (flat,) = session_of(tagger.model, tmp_path).run(None, scores | protected)
+        (expected,) = tagger.transform(scores, protected)
+        np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("events", [1, 3])
+    def test_on_any_number_of_events(self, case, tmp_path, events):
+        scores, protected = case.hard_events(events)
+        flat = session_of(case.model, tmp_path).run(None, scores | protected)
+        expected = case.transform(scores, protected)
+        np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-7)
+
+    def test_the_order_is_kept(self, case, tmp_path):
+        scores, _ = case.hard_events(5_000)
+        here = {name: np.repeat(column[:1], 5_000) for name, column in case.protected.items()}
+        scores = {name: np.sort(column) for name, column in scores.items()}
+        for flat in session_of(case.model, tmp_path).run(None, scores | here):
+            assert np.diff(flat).min() >= -1e-7
+            assert flat[-1] > flat[0]
+
+
+class TestWhatPythonRefuses:
+    def test_outside_becomes_nan(self, tagger, tmp_path):
+        session = session_of(tagger.changed(outside="raise").model, tmp_path)
+        mass = tagger.protected["protected"]
+        masses = np.array([mass.min(), mass.max(), mass.min() - 1, mass.max() + 1e-6, np.inf])
+        (flat,) = session.run(None, {"score": np.full(5, 0.7), "protected": masses})
+        assert np.isfinite(flat).tolist() == [True, True, False, False, False]
+
+    def test_unknown_categories_become_nan(self, channels, tmp_path):
+        events = {
+            "score": np.zeros(3),
+            "mass": np.full(3, 90.0),
+            "channel": np.array(["ee", "tt", "mm"]),
+            "year": np.array([2017.0, 2018.0, 2016.0]),
+        }
+        (flat,) = session_of(channels.model, tmp_path).run(None, events)
+        assert np.isfinite(flat).tolist() == [True, False, False]
+
+    def test_nan_stays_nan(self, case, tmp_path):
+        session = session_of(case.model, tmp_path)
+        for name in [*case.scores, *case.protected]:
+            events = {k: v[:2].copy() for k, v in (case.scores | case.protected).items()}
+            if events[name].dtype.kind == "U":
+                continue
+            events[name][0] = np.nan
+            flat = session.run(None, events)
+            assert any(np.isnan(column[0]) for column in flat)
+            assert not any(np.isnan(column[1]) for column in flat)
+
+
+class TestClassifierAndDecorrelator:
+    def test_are_one_graph(self, classified, tmp_path):
+        method, (classifier, model, features, mass) = classified
+        session = session_of(model, tmp_path, classifier=classifier, method=method)
+        (flat,) = session.run(None, {"features": features, "protected": mass})
+        score = getattr(classifier, method)(features)
+        expected = model.transform(score[:, 1] if score.ndim == 2 else score, mass)
+        np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-7)
+
+    def test_log_odds_are_not_taken_for_probabilities(self, classified, tmp_path):
+        method, (classifier, model, *_) = classified
+        if method == "predict_proba":
+            pytest.skip("its scores are probabilities")
+        with pytest.raises(ValueError, match="method='decision_function'"):
+            to_onnx(model, tmp_path / "model.onnx", classifier=classifier)
+
+    def test_must_agree_on_the_number_of_scores(self, classified, two_scores, tmp_path):
+        _, (classifier, *_) = classified
+        with pytest.raises(ValueError, match="gives 1 scores; the decorrelator was fitted on 2"):
+            to_onnx(
+                two_scores.model,
+                tmp_path / "model.onnx",
+                classifier=classifier,
+                method="decision_function",
+            )
+
+
+class TestFile:
+    def test_says_what_it_is(self, marked, tmp_path):
+        session_of(marked.model, tmp_path)
+        proto = onnx.load(tmp_path / "model.onnx")
+        onnx.checker.check_model(proto, full_check=True)
+        assert {o.domain: o.version for o in proto.opset_import}[""] == 18
+        about = {p.key: p.value for p in proto.metadata_props}
+        assert about["decorrelator"] == "FlowDecorrelator"
+        assert about["outside"] == "nan"
+
+    def test_inputs_bear_the_columns_names(self, tagger, tmp_path):
+        columns = {"score": ["tagger"], "protected": ["jet_mass / 1000"]}
+        session = session_of(tagger.changed(source_=columns).model, tmp_path)
+        assert [x.name for x in session.get_inputs()] == ["tagger", "jet_mass / 1000"]
+        assert [x.name for x in session.get_outputs()] == ["flat"]
+        assert session.get_inputs()[0].shape == ["events"]
+
+    def test_is_the_same_each_time(self, two_scores, tmp_path):
+        for name in ("a", "b"):
+            to_onnx(two_scores.model, tmp_path / name)
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+class TestErrors:
+    def test_a_model_that_is_no_decorrelator(self, classified, tmp_path):
+        _, (classifier, *_) = classified
+        with pytest.raises(ValueError, match="a Classifier cannot be exported"):
+            to_onnx(classifier, tmp_path / "model.onnx")
+
+    def test_a_model_that_is_not_fitted(self, tmp_path):
+        with pytest.raises(ValueError, match="not fitted"):
+            to_onnx(us.FlowDecorrelator(), tmp_path / "model.onnx")
+
+    def test_two_columns_of_one_name(self, tagger, tmp_path):
+        columns = {"score": ["mass"], "protected": ["mass"]}
+        with pytest.raises(ValueError, match="two inputs would be called 'mass'"):
+            to_onnx(tagger.changed(source_=columns).model, tmp_path / "model.onnx")
+        assert not list(tmp_path.iterdir())
