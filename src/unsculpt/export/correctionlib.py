@@ -103,7 +103,7 @@ def _within(attribute: Continuous, name: str, outside: str, content: Content) ->
 
 
 def _score_content(column: TableColumn, score: str, protected: str, tolerance: float) -> Content:
-    knots, start, end = column.coordinate._steps
+    knots, start, end = column.coordinate.steps
     scale = float(knots[-1] - knots[0])
     below = _formula(BELOW, score, parameters=[start[0], knots[0], scale])
     above = _formula(ABOVE, score, parameters=[1 - end[-1], knots[-1], scale])
@@ -113,7 +113,7 @@ def _score_content(column: TableColumn, score: str, protected: str, tolerance: f
 
 def _attribute_rule(attribute: Continuous, name: str) -> Content:
     """The attribute's coordinate, constant beyond the fitted range."""
-    knots, *levels = attribute.cdf._steps
+    knots, *levels = attribute.cdf.steps
     across = 2 * (knots - knots[0]) / (knots[-1] - knots[0]) - 1
     start, end = (across if attribute.linear else (across + 2 * level - 1) / 2 for level in levels)
     below, above = ((start + end) / 2)[[0, -1]].tolist()

@@ -34,7 +34,7 @@ def graph_of(
     ]
     features, mark = pieces.features(graph, model.attributes_, protected, model.outside)
     for column, score, name in zip(model.columns_, scores, flat_names(model), strict=True):
-        flat = _cdf(graph, column, score, features)
+        flat = _flat(graph, column, score, features)
         graph.output(name, flat if mark is None else flat + mark)
     return graph
 
@@ -91,17 +91,25 @@ def _scores(graph: Graph, model: Any, classifier: Classifier, method: Method) ->
     return given
 
 
-def _cdf(graph: Graph, column: Any, score: Value, features: Value) -> Value:
+def _flat(graph: Graph, column: Any, score: Value, features: Value) -> Value:
     table = table_of(column)
     if table is not None:
         return pieces.table(graph, table, score, features)
-    from unsculpt.export.flow import mean_cdf
+    # By name: importing the class would import JAX, which a spline does without.
+    match type(column).__name__:
+        case "FlowColumn":
+            from unsculpt.export.flow import mean_cdf
 
-    return mean_cdf(graph, column.flows, pieces.level(graph, column.coordinate, score), features)
+            level = pieces.level(graph, column.coordinate, score)
+            return mean_cdf(graph, column.flows, level, features)
+        case other:
+            raise ValueError(f"a decorrelator that keeps a {other} cannot be exported")
 
 
 def table_of(column: Any) -> TableColumn | None:
     """Return the table over one attribute that a column is or has, None if it has none."""
     if isinstance(column, TableColumn):
         return column
-    return column.table if column.tabulated else None
+    return (
+        column.table if getattr(column, "tabulated", False) and hasattr(column, "table") else None
+    )

@@ -15,7 +15,7 @@ from unsculpt.models.inputs import Floats
 
 def level(graph: Graph, cdf: EmpiricalCDF, value: Value) -> Value:
     """Return the level of each value, as `EmpiricalCDF` gives it."""
-    knots, start, end = cdf._steps
+    knots, start, end = cdf.steps
     left = graph.count_below(knots[1:-1], value)
     here = (value - graph.take(knots[:-1], left)) / graph.take(np.diff(knots), left)
     inside = graph.take(end[:-1], left) + graph.take(start[1:] - end[:-1], left) * here
