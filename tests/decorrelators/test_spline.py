@@ -79,6 +79,14 @@ class TestTruth:
         for part in np.array_split(np.argsort(tagger.test.protected), 10):
             assert kstest(flat[part], "uniform").statistic < 0.06
 
+    @pytest.mark.parametrize(("latent", "link"), [("normal", "probit"), ("logistic", "logit")])
+    def test_the_link_follows_the_tails_of_the_score(self, latent, link):
+        rng = np.random.default_rng(1)
+        mass = rng.uniform(size=40_000)
+        score = 4 * np.sin(3 * mass) + (1 + mass) * getattr(rng, latent)(size=40_000)
+        (distribution,) = SplineDecorrelator().fit(score, mass).distributions_
+        assert distribution.link == link
+
     def test_more_events_come_closer(self, tagger):
         assert error(fitted(toys.tagger, 200_000, 40_000)) < error(tagger) / 2
 

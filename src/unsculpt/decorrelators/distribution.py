@@ -2,72 +2,108 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtr, ndtri
 
 from unsculpt.decorrelators.axes import Axis, Curves
 
 Floats = NDArray[np.float64]
 
-SCORE_CURVES = 16
+SCORE_CURVES = 12
 # Against drift where the penalties leave a curve free and hardly any event holds it.
 RIDGE = 1e-3
 # A bin of score and attributes weighs as if it held at least this share of what it holds on
 # average: where signed weights cancel, a likelihood would grow without bound.
 FLOOR = 0.05
 WEAKEST, STRONGEST = 1e-6, 1e8
-ITERATIONS, CLOSE, LONGEST_STEP = 100, 3e-3, 2.0
+ITERATIONS, CLOSE, LONGEST_STEP = 100, 3e-3, 1.0
+
+
+class Link(NamedTuple):
+    """A scale on which a probability is any number: that of a latent score."""
+
+    cdf: Callable[[Floats], Floats]
+    inverse: Callable[[Floats], Floats]
+    density: Callable[[Floats], Floats]
+
+
+LINKS = {
+    "logit": Link(expit, logit, lambda x: np.asarray(expit(x) * expit(-x))),
+    "probit": Link(ndtr, ndtri, lambda x: np.asarray(np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi))),
+}
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """logit F(level | attributes) = logit(level) + a smooth surface over level and attributes.
+    """link F(level | attributes) = link(level) + a smooth surface over both.
 
     `level` is the inclusive CDF of the score, so a flat surface is the inclusive distribution.
 
     Attributes:
+        link: "logit" or "probit".
         coefficients: of the surface, (score curves, attribute curves).
-        smoothing: the chosen strength of the penalty along the score and each attribute.
+        smoothing: the chosen strength of each penalty.
+        freedom: how many parameters the penalties leave free, in effect.
+        likelihood: the logarithm of it, but for a constant.
+        dispersion: the weight of an event, as the scatter of the counts shows it.
     """
 
+    link: str
     coefficients: Floats
     smoothing: Floats
+    freedom: float
+    likelihood: float
+    dispersion: float
 
     def table(self, levels: Floats, axes: list[Axis]) -> Floats:
         """Return F at the nodes of the axes and these levels, increasing along the levels.
 
         The levels end where those of the fit did.
         """
-        surface = (
-            _product([a.at_nodes for a in axes])
-            @ (_score_curves(levels).at(logit(levels)) @ self.coefficients).T
-        )
+        link = LINKS[self.link]
+        start = link.inverse(levels)
+        along, over = _score_curves(start).at(start), _product([a.at_nodes for a in axes])
         # Sorting the values of curves that cross brings each closer to the truth
         # (Chernozhukov, Fernández-Val and Galichon, 2010).
-        rising = np.sort(expit(surface + logit(levels)), axis=1)
+        rising = np.sort(link.cdf(over @ (along @ self.coefficients).T + start), axis=1)
         return rising.reshape(*(len(a.nodes) for a in axes), len(levels))
 
 
 def fit_distribution(counts: Floats, levels: Floats, axes: list[Axis]) -> Distribution:
-    """Fit the surface to weighted counts by penalised maximum likelihood.
+    """Fit the surface to weighted counts; the link is the one with the better AIC.
 
-    Multinomial Fisher scoring; after each step the strength of each penalty is set by the
-    update of Fellner and Schall (Wood and Fasiolo, 2017), which climbs the marginal likelihood.
-    Weights may have any scale and sign: their dispersion is measured from the residuals.
+    With its own link a latent score that is shifted and stretched, normal or logistic, is a
+    surface without wiggles: it costs hardly any freedom.
 
     Args:
         counts: sums of weights, (*bins of the axes, len(levels) + 1).
         levels: inclusive CDF of the score at the thresholds between the bins of the score.
         axes: of the attributes.
     """
+    fits = [_fit(counts, levels, axes, link) for link in LINKS]
+    unit = fits[0].dispersion
+    return min(fits, key=lambda fit: fit.freedom - fit.likelihood / unit)
+
+
+def _fit(counts: Floats, levels: Floats, axes: list[Axis], name: str) -> Distribution:
+    """Maximise the penalised likelihood.
+
+    Multinomial Fisher scoring; after each step the strength of each penalty is set by the
+    update of Fellner and Schall (Wood and Fasiolo, 2017), which climbs the marginal likelihood.
+    Weights may have any scale and sign: their dispersion is measured from the residuals.
+    """
+    link = LINKS[name]
+    start = link.inverse(levels)
     counts = counts.reshape(-1, len(levels) + 1)
     events = counts.sum(axis=1, keepdims=True)
-    score_curves = _score_curves(levels)
-    along, over = score_curves.at(logit(levels)), _product([a.curves for a in axes])
+    score_curves = _score_curves(start)
+    along, over = score_curves.at(start), _product([a.curves for a in axes])
     shape = along.shape[1], over.shape[1]
     pairs = _outer(over, over)
     # The counts between two thresholds know of these alone, so only neighbours are correlated.
@@ -79,13 +115,13 @@ def fit_distribution(counts: Floats, levels: Floats, axes: list[Axis]) -> Distri
     theta = np.zeros(shape)
 
     for _ in range(ITERATIONS):
-        cdf = expit(over @ (along @ theta).T + logit(levels))
-        slope = cdf * (1 - cdf)
+        latent = over @ (along @ theta).T + start
+        cdf, slope = link.cdf(latent), link.density(latent)
         share = np.diff(cdf, axis=1, prepend=0, append=1)
         weight = 1 / np.maximum(share, floor)
         residual = counts - events * share
         # One event spreads over all thresholds, so its size shows in the cumulative residuals.
-        spread = (residual.cumsum(axis=1)[:, :-1] ** 2).sum() / (events * slope).sum()
+        spread = (residual.cumsum(axis=1)[:, :-1] ** 2).sum() / (events * cdf * (1 - cdf)).sum()
         dispersion = max(spread, np.finfo(float).tiny)
 
         pull = slope * -np.diff(weight * residual, axis=1)
@@ -113,12 +149,13 @@ def fit_distribution(counts: Floats, levels: Floats, axes: list[Axis]) -> Distri
         # A strength that still runs off to infinity moves nothing any more.
         if longest < CLOSE:
             break
-    return Distribution(theta, smoothing)
+    freedom = float(theta.size - (prior + RIDGE) @ np.diag(covariance))
+    likelihood = float((counts * np.log(np.maximum(share, floor))).sum())
+    return Distribution(name, theta, smoothing, freedom, likelihood, float(dispersion))
 
 
-def _score_curves(levels: Floats) -> Curves:
-    low, high = logit(levels[[0, -1]])
-    return Curves.smooth(low, high, SCORE_CURVES, order=2)
+def _score_curves(start: Floats) -> Curves:
+    return Curves.smooth(start[0], start[-1], SCORE_CURVES, order=2)
 
 
 def _outer(a: Floats, b: Floats) -> Floats:
@@ -132,7 +169,13 @@ def _product(curves: list[Floats]) -> Floats:
 
 
 def _penalties(score: Floats, axes: list[Floats]) -> Floats:
-    """Return what every coefficient costs along the score and each attribute, (1 + axes, k)."""
-    grids = np.meshgrid(score, *axes, indexing="ij")
+    """Return what every coefficient costs, one row for each strength to choose.
+
+    Along the score; and along each attribute, for the shift and stretch of the latent score, which
+    the first leaves free, and for the rest, which needs less freedom.
+    """
+    along, *others = np.meshgrid(score, *axes, indexing="ij")
+    shift = along == 0
+    grids = [along, *(over * part for over in others for part in (shift, ~shift))]
     # Categories cost nothing: there is no strength to choose.
     return np.array([grid.ravel() for grid in grids if grid.any()])

@@ -41,9 +41,10 @@ class SplineDecorrelator(ColumnDecorrelator[TableColumn | TensorColumn]):
     """Replaces a score by its conditional CDF, fitted to a histogram in a fraction of a second.
 
     Fit it on background. The events are counted in fine bins of score and attributes; the logit
-    of P(score <= t | attributes) is a smooth surface over t and the attributes, a tensor product
-    of B-splines whose smoothness is chosen from the data (P-splines: Eilers and Marx, Stat. Sci.
-    11, 1996; distribution regression: Foresi and Peracchi, JASA 90, 1995). Nothing is random.
+    or probit of P(score <= t | attributes) is a smooth surface over t and the attributes, a tensor
+    product of B-splines. Its smoothness, and which of the two, is chosen from the data (P-splines:
+    Eilers and Marx, Stat. Sci. 11, 1996; distribution regression: Foresi and Peracchi, JASA 90,
+    1995). Nothing is random.
 
     Histograms add. `partial_fit` takes events in chunks of any size, and `a + b` is the fit of the
     events of both, so a cluster fits a billion events in one reduction: hand `first.empty()`,
@@ -236,16 +237,17 @@ class SplineDecorrelator(ColumnDecorrelator[TableColumn | TensorColumn]):
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays, protected = self._binning()
         arrays |= {f"score.{i}.counts": counts for i, counts in enumerate(self.counts_)}
-        if self.events_:
-            # So that a later version, or another machine, does not fit them anew and differently.
-            for i, distribution in enumerate(self.distributions_):
-                arrays[f"score.{i}.coefficients"] = distribution.coefficients
-                arrays[f"score.{i}.smoothing"] = distribution.smoothing
+        # The fit as well, so that a later version or another machine does not make it anew.
+        fits = [vars(fit).copy() for fit in self.distributions_] if self.events_ else []
+        for i, fit in enumerate(fits):
+            for name in ("coefficients", "smoothing"):
+                arrays[f"score.{i}.{name}"] = fit.pop(name)
         return arrays, {
             "protected": protected,
             "scores": len(self.counts_),
             "one_column": self.one_column_,
             "events": self.events_,
+            "fits": fits,
         }
 
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
@@ -260,10 +262,11 @@ class SplineDecorrelator(ColumnDecorrelator[TableColumn | TensorColumn]):
         if self.events_:
             self.distributions_ = [
                 Distribution(
-                    arrays[f"score.{i}.coefficients"],
-                    arrays[f"score.{i}.smoothing"],
+                    coefficients=arrays[f"score.{i}.coefficients"],
+                    smoothing=arrays[f"score.{i}.smoothing"],
+                    **fit,
                 )
-                for i in scores
+                for i, fit in enumerate(about["fits"])
             ]
 
 
