@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -71,7 +71,7 @@ def apply(
     """
     columns = _NewColumns(model, events.columns, source or model.source_, names, nan)
     done = Applied(columns=list(columns.names))
-    for part, target in _targets(events, output):
+    for part, target in targets(events, output):
         schema = columns.schema(part.schema())
 
         finish = partial(columns.add, schema=schema, done=done)
@@ -167,7 +167,7 @@ def _which(expressions: Sequence[Expression], values: list[NDArray[Any]]) -> str
     return f"{' and '.join(bad)} {'is' if len(bad) == 1 else 'are'}"
 
 
-def _targets(events: Stream, output: str | os.PathLike[str]) -> Iterator[tuple[Stream, Location]]:
+def targets(events: Stream, output: str | os.PathLike[str]) -> list[tuple[Stream, Location]]:
     """Pair the files to read with those to write: all with one file, or each with its own."""
     inputs = {location.path.resolve() for location in events.locations}
     if not os.fspath(output).endswith(os.sep) and not Path(output).is_dir():
@@ -184,4 +184,4 @@ def _targets(events: Stream, output: str | os.PathLike[str]) -> Iterator[tuple[S
             raise ValueError(f"{path} is read from; write to another file or folder")
         if times > 1:
             raise ValueError(f"{times} of the files are called {path.name}; write one at a time")
-    return iter(pairs)
+    return pairs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -60,6 +60,21 @@ class Sample:
         return Sample(*some, self.rows, self.dropped)
 
 
+@dataclass(frozen=True)
+class Selected:
+    """What was read of the events that are signal or background.
+
+    Attributes:
+        columns: scores, protected attributes and, where there are any, weights.
+        signal: which of the events are signal.
+        rows: how many rows were read.
+    """
+
+    columns: list[NDArray[Any]]
+    signal: NDArray[np.bool_]
+    rows: int
+
+
 def read_sample(
     stream: Stream,
     source: dict[str, Any],
@@ -77,8 +92,16 @@ def read_sample(
         nan: whether NaN or infinite scores, attributes and weights are an error or left out.
         advance: told how many rows came with each chunk.
     """
-    scores, protected = source["score"], source["protected"]
-    numbers = [*scores, *protected, *filter(None, [source.get("weight")])]
+    return joined([select(stream, source, advance)], source, nan)
+
+
+def select(
+    stream: Stream,
+    source: dict[str, Any],
+    advance: Callable[[int], object] = lambda rows: None,
+) -> Selected:
+    """Read and compute the columns of `source` for the events that are signal or background."""
+    numbers = _numbers(source)
     conditions = [role for role in ("background", "signal") if source.get(role)]
     texts = (*numbers, *(source[role] for role in conditions))
     expressions = [parse(text, stream.columns) for text in texts]
@@ -106,20 +129,36 @@ def read_sample(
         rows += len(chunk)
         advance(len(chunk))
     *columns, label = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
-    if label.all():
+    return Selected(columns, label, rows)
+
+
+def joined(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> Sample:
+    """Return the events of all parts, checked."""
+    scores, numbers = len(source["score"]), _numbers(source)
+    rows = sum(part.rows for part in parts)
+    signal = np.concatenate([part.signal for part in parts])
+    if signal.all():
         which = f": {source['background']!r} holds for none" if source.get("background") else ""
         raise ValueError(f"no background is left of {rows:,} rows{which}")
+    columns = [
+        np.concatenate(pieces) for pieces in zip(*(part.columns for part in parts), strict=True)
+    ]
     good = _good(columns, numbers, nan)
     columns = [column[good] for column in columns]
-    together = columns[0] if len(scores) == 1 else np.column_stack(columns[: len(scores)])
+    together = columns[0] if scores == 1 else np.column_stack(columns[:scores])
     return Sample(
         together,
-        Columns(zip(protected, columns[len(scores) :], strict=False)),
-        label[good].astype(np.int8),
+        Columns(zip(source["protected"], columns[scores:], strict=False)),
+        signal[good].astype(np.int8),
         columns[-1] if source.get("weight") else None,
         rows,
         int(np.sum(~good)),
     )
+
+
+def _numbers(source: dict[str, Any]) -> list[str]:
+    """Return the columns of a sample, in the order they are kept in."""
+    return [*source["score"], *source["protected"], *filter(None, [source.get("weight")])]
 
 
 def condition(values: NDArray[Any], text: str) -> NDArray[np.bool_]:

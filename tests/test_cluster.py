@@ -1,0 +1,133 @@
+"""A real cluster of processes: same bytes as here, whatever dies on the way."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import unsculpt as us
+from unsculpt import tables
+from unsculpt.datasets import toys
+
+pytest.importorskip("distributed")
+from unsculpt import cluster
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*is outside the fitted:UserWarning")
+SOURCE = {
+    "score": ["tagger"],
+    "protected": ["mass"],
+    "background": "label == 0",
+    "signal": None,
+    "weight": "w",
+}
+FILES, EVENTS = 6, 20_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("events")
+    rng = np.random.default_rng(0)
+    for i in range(FILES):
+        toy = toys.tagger(EVENTS, 100 if i else 0, seed=i)
+        columns = {"tagger": toy.score, "mass": toy.protected, "label": toy.label}
+        table = pd.DataFrame(columns | {"w": rng.uniform(-0.1, 1, len(toy.score))})
+        table.to_parquet(folder / f"run{i}.parquet")
+    background = tables.read_sample(tables.scan(folder / "run0.parquet"), SOURCE)
+    spline = us.SplineDecorrelator().fit(
+        background.scores, background.protected, sample_weight=background.weight
+    )
+    spline.source_ = SOURCE
+    spline.save(folder / "model.unsculpt")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster.connected(workers=2) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture
+def stream(folder):
+    return tables.scan(folder / "run*.parquet")
+
+
+def test_a_sample_is_that_of_one_machine(client, stream):
+    rows = []
+    there = cluster.read_sample(client, stream, SOURCE, advance=rows.append)
+    here = tables.read_sample(stream, SOURCE)
+    np.testing.assert_array_equal(there.scores, here.scores)
+    np.testing.assert_array_equal(there.protected["mass"], here.protected["mass"])
+    np.testing.assert_array_equal(there.label, here.label)
+    np.testing.assert_array_equal(there.weight, here.weight)
+    assert there.rows == here.rows == sum(rows)
+
+
+def test_histograms_add_up_to_those_of_one_machine(client, folder, stream):
+    first = us.load(folder / "model.unsculpt")
+    others = tables.scan(*sorted(folder.glob("run[1-9].parquet")))
+    there = cluster.fit_histograms(client, first, others, SOURCE)
+    here = us.load(folder / "model.unsculpt")
+    sample = tables.read_sample(others, SOURCE)
+    some = sample[sample.label == 0]
+    here.partial_fit(some.scores, some.protected, sample_weight=some.weight)
+    assert there.events_ == here.events_ == FILES * EVENTS
+    np.testing.assert_allclose(there.counts_[0], here.counts_[0], atol=1e-9)
+
+
+def test_applying_writes_the_same_bytes(client, folder, stream, tmp_path):
+    model = str(folder / "model.unsculpt")
+    (tmp_path / "here").mkdir()
+    want = tables.apply(us.load(model), stream, tmp_path / "here")
+    got = cluster.apply(client, model, stream, f"{tmp_path}/there/")
+    assert (got.rows, got.scores, got.columns) == (want.rows, want.scores, want.columns)
+    assert [Path(file).name for file in got.files] == [Path(file).name for file in want.files]
+    for file in want.files:
+        name = Path(file).name
+        assert (tmp_path / "there" / name).read_bytes() == Path(file).read_bytes()
+
+
+def test_a_killed_worker_loses_nothing(client, folder, stream, tmp_path):
+    model = str(folder / "model.unsculpt")
+    (tmp_path / "here").mkdir()
+    want = tables.apply(us.load(model), stream, tmp_path / "here")
+    victim = next(iter(client.run(os.getpid).values()))
+    killed = threading.Event()
+
+    def kill_while_it_writes():
+        while not list((tmp_path / "there").glob(".*")):
+            time.sleep(0.001)
+        os.kill(victim, signal.SIGKILL)
+        killed.set()
+
+    killer = threading.Thread(target=kill_while_it_writes, daemon=True)
+    killer.start()
+    cluster.apply(client, model, stream, f"{tmp_path}/there/")
+    assert killed.wait(10)
+    for file in want.files:
+        name = Path(file).name
+        assert (tmp_path / "there" / name).read_bytes() == Path(file).read_bytes()
+
+
+def test_what_is_wrong_with_a_file_is_said_here(client, folder, stream, tmp_path):
+    with pytest.raises(ValueError, match="no column"):
+        cluster.read_sample(client, stream, SOURCE | {"score": ["tager"]})
+
+
+def test_one_file_for_all_is_refused(client, folder, stream, tmp_path):
+    with pytest.raises(ValueError, match=r"out.parquet is one file, but on a cluster"):
+        cluster.apply(client, str(folder / "model.unsculpt"), stream, str(tmp_path / "out.parquet"))
+
+
+def test_nobody_at_the_address():
+    with (
+        pytest.raises(ConnectionError, match=r"no scheduler answers at tcp://127.0.0.1:9"),
+        cluster.connected(scheduler="tcp://127.0.0.1:9"),
+    ):
+        pass
