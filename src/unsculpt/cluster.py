@@ -122,9 +122,8 @@ def _on_files(
     from distributed import as_completed
 
     files = [Location(place.path.resolve(), place.inside) for place in events.locations]
-    shared = client.scatter(arguments, broadcast=True, hash=False)
     futures = [
-        client.submit(task, str(file), *shared, retries=RETRIES, pure=False) for file in files
+        client.submit(task, str(file), *arguments, retries=RETRIES, pure=False) for file in files
     ]
     sizes = {f.key: source.rows or 0 for f, source in zip(futures, events.sources, strict=True)}
     try:
@@ -132,7 +131,8 @@ def _on_files(
             if future.status == "error":
                 break
             advance(sizes[future.key])
-        return client.gather(futures)
+        results: list[R] = client.gather(futures)
+        return results
     finally:
         client.cancel(futures)
 
