@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         QuantileDecorrelator,
         SplineDecorrelator,
         TableDecorrelator,
+        TransportDecorrelator,
     )
     from unsculpt.loading import load
 
@@ -27,6 +28,7 @@ __all__ = [
     "QuantileDecorrelator",
     "SplineDecorrelator",
     "TableDecorrelator",
+    "TransportDecorrelator",
     "load",
 ]
 

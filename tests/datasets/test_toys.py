@@ -76,3 +76,36 @@ def test_appendix_a_has_signal_above_for_one_m_and_below_for_the_other():
     m = toy.protected[~toy.background]
     assert level[m == 0].min() > 0.5
     assert level[m == 1].max() < 0.5
+
+
+class TestThreeClasses:
+    def test_the_undrifted_background_is_the_same_at_all_masses(self):
+        toy = toys.three_classes(20_000, 0, seed=1)
+        log = np.log(toy.undrifted(toy.score, toy.protected))
+        for x in ((log[:, 0] - log[:, 1]), log @ [2, -1, -1], log @ [0, 1, -1]):
+            x = (x - x.mean()) / x.std()
+            for part in np.array_split(np.argsort(toy.protected), 4):
+                assert kstest(x[part], "norm").pvalue > 1e-3
+
+    def test_the_undrifted_probabilities_are_the_posterior(self):
+        toy = toys.three_classes(20_000, 20_000, seed=2)
+        exact = toy.undrifted(toy.score, toy.protected)
+        for k, column in enumerate(exact.T):
+            for low in (0.0, 0.2, 0.5, 0.8):
+                near = (column >= low) & (column < low + 0.1)
+                found = (toy.label[near] == k).mean()
+                assert found == pytest.approx(column[near].mean(), abs=0.03)
+
+    def test_any_two_classes_are_as_far_apart_as_it_says(self):
+        toy = toys.three_classes(20_000, 20_000, seed=3)
+        log = np.log(toy.undrifted(toy.score, toy.protected))
+        for one, other in ((1, 0), (2, 0), (2, 1)):
+            rows = (toy.label == one) | (toy.label == other)
+            area = roc_auc_score(toy.label[rows] == one, (log[:, one] - log[:, other])[rows])
+            assert area == pytest.approx(0.933, abs=0.005)
+
+    def test_the_seed_fixes_the_events(self):
+        one, same = (toys.three_classes(100, 50, seed=1) for _ in range(2))
+        np.testing.assert_array_equal(one.score, same.score)
+        assert np.bincount(one.label).tolist() == [100, 50, 50]
+        np.testing.assert_allclose(one.score.sum(axis=1), 1)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
+from scipy.linalg import helmert
+from scipy.special import expit, logit, softmax
 from scipy.stats import norm, truncexpon, truncnorm
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,28 @@ class Toy:
     protected: Floats
     label: NDArray[np.int64]
     cdf: Callable[[ArrayLike, ArrayLike], Floats]
+
+    @property
+    def background(self) -> NDArray[np.bool_]:
+        """Which events are background."""
+        return np.asarray(self.label == 0)
+
+
+@dataclass(frozen=True)
+class ThreeClassToy:
+    """Events with three probabilities whose response drifts, and what they are without it.
+
+    Attributes:
+        score: the probability of each class, (n, 3).
+        protected: the mass, (n,).
+        label: 0 for background, 1 and 2 for two signals.
+        undrifted: the exact answer, probabilities as a function of (score, protected).
+    """
+
+    score: Floats
+    protected: Floats
+    label: NDArray[np.int64]
+    undrifted: Callable[[ArrayLike, ArrayLike], Floats]
 
     @property
     def background(self) -> NDArray[np.bool_]:
@@ -114,6 +137,50 @@ def atoms(background: int = 20_000, signal: int = 2_000, *, leaves: int = 12, se
         return upper
 
     return _normal_toy(rng, m, background, _tagger_moments, 1.3, response=(leaf, upper_edge))
+
+
+def three_classes(
+    background: int = 30_000, signal: int = 10_000, *, seed: int = 0
+) -> ThreeClassToy:
+    """The probabilities of three classes, from a response that drifts with the mass.
+
+    Without the drift the log-ratios of each class are a normal cloud in the plane, the three
+    clouds at the corners of an equilateral triangle, so that the softmax is the exact posterior
+    and any two classes have an AUC of 0.933. The response shifts the plane and stretches it along
+    axes that turn with the mass, by symmetric positive definite matrices: undoing it is the
+    optimal transport of the background, a Gaussian, to what it was. All classes have the same
+    falling spectrum, so separation comes from the score alone.
+
+    Args:
+        background: events of class 0.
+        signal: events of class 1, and again of class 2.
+        seed: of the random numbers.
+    """
+    rng = np.random.default_rng(seed)
+    corners, spread = helmert(3).T, 1.5
+    label = np.repeat([0, 1, 2], [background, signal, signal])
+    m = _masses(rng, len(label), 0)
+    plane = spread**2 * corners[label] + rng.normal(scale=spread, size=(len(label), 2))
+    shift, stretch = _drift(m)
+    seen = shift + np.einsum("nij,nj->ni", stretch, plane)
+
+    def undrifted(score: ArrayLike, protected: ArrayLike) -> Floats:
+        shift, stretch = _drift(np.asarray(protected, dtype=float))
+        away = np.log(np.asarray(score, dtype=float)) @ corners - shift
+        return np.asarray(softmax(np.linalg.solve(stretch, away[..., None])[..., 0] @ corners.T, 1))
+
+    return ThreeClassToy(softmax(seen @ corners.T, axis=1), m, label, undrifted)
+
+
+def _drift(m: Floats) -> tuple[Floats, Floats]:
+    """A shift of the plane near 85 GeV, and a stretch along axes that turn with the mass."""
+    peak, slow = np.exp(-0.5 * ((m - 85) / 30) ** 2), (m - MASS_RANGE[0]) / 250
+    shift = np.stack([1.5 * peak, 1.2 * slow - 0.3], axis=-1)
+    angle = np.pi / 4 + 1.2 * slow
+    along = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    projector = along[..., :, None] * along[..., None, :]
+    narrow, wide = (x[..., None, None] for x in (0.55 + 0.3 * slow, 1 + 0.9 * peak))
+    return shift, narrow * np.eye(2) + (wide - narrow) * projector
 
 
 def _tagger_moments(m: Floats) -> tuple[Floats, Floats]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from unsculpt.decorrelators.quantile import QuantileDecorrelator
     from unsculpt.decorrelators.spline import SplineDecorrelator
     from unsculpt.decorrelators.table import TableDecorrelator
+    from unsculpt.decorrelators.transport import TransportDecorrelator
 
 # Each is imported when asked for: not every method needs JAX, which takes a second to load.
 HOMES = {
@@ -23,6 +24,7 @@ HOMES = {
     "QuantileDecorrelator": "quantile",
     "SplineDecorrelator": "spline",
     "TableDecorrelator": "table",
+    "TransportDecorrelator": "transport",
 }
 __all__ = [
     "Chain",
@@ -33,6 +35,7 @@ __all__ = [
     "QuantileDecorrelator",
     "SplineDecorrelator",
     "TableDecorrelator",
+    "TransportDecorrelator",
 ]
 
 

@@ -42,16 +42,7 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
         self, scores: ArrayLike, protected: Any, sample_weight: ArrayLike | None
     ) -> tuple[Floats, Floats]:
         """Check the events of a fit; return the score columns and the weights."""
-        check_outside(self.outside)
-        columns = score_columns(scores, "scores")
-        events, n_scores = columns.shape
-        same_length(events, protected=count_events(protected))
-        weight = event_weights(sample_weight, events)
-        if events < FEWEST_EVENTS:
-            raise ValueError(f"scores has {events} events; a fit needs at least {FEWEST_EVENTS}")
-        for i, column in enumerate(columns.T):
-            not_constant(column, "scores" if n_scores == 1 else f"scores[:, {i}]")
-        return columns, weight
+        return events_of_fit(scores, protected, sample_weight, self.outside)
 
     def _apply(
         self,
@@ -83,3 +74,19 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
         check_is_fitted(self)
         events = count_events(protected)
         return (events,) if self.one_column_ else (events, len(self.columns_))
+
+
+def events_of_fit(
+    scores: ArrayLike, protected: Any, sample_weight: ArrayLike | None, outside: Outside
+) -> tuple[Floats, Floats]:
+    """Check the events of a fit; return the score columns and the weights."""
+    check_outside(outside)
+    columns = score_columns(scores, "scores")
+    events, n_scores = columns.shape
+    same_length(events, protected=count_events(protected))
+    weight = event_weights(sample_weight, events)
+    if events < FEWEST_EVENTS:
+        raise ValueError(f"scores has {events} events; a fit needs at least {FEWEST_EVENTS}")
+    for i, column in enumerate(columns.T):
+        not_constant(column, "scores" if n_scores == 1 else f"scores[:, {i}]")
+    return columns, weight

@@ -1,0 +1,237 @@
+"""Decorrelation of scores of several components with a map that keeps their order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from unsculpt.decorrelators.base import Decorrelator
+from unsculpt.decorrelators.parameters import check_training
+from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
+from unsculpt.decorrelators.scores import events_of_fit
+from unsculpt.decorrelators.transport_map import TransportMap
+from unsculpt.decorrelators.vectors import (
+    Base,
+    VectorCoordinates,
+    from_normal,
+    on_simplex,
+    to_normal,
+)
+from unsculpt.models.inputs import Floats, count_events, same_length, score_columns
+
+
+class TransportDecorrelator(Decorrelator):
+    """Replaces a score of several components by its vector quantile, given the attributes.
+
+    Fit it on background. At every value of the protected attributes the score is moved by the
+    gradient of a convex function to the same distribution. In one dimension that is any increasing
+    map; in several it is what keeps the order: a move from one score to another and the move of
+    their images never point in opposite directions, and nothing is rotated (Carlier,
+    Chernozhukov and Galichon, arXiv:1406.4643). The function is a partially input-convex network
+    fitted by maximum likelihood (Huang et al., arXiv:2012.05942).
+
+    Rows that sum to one are taken as probabilities of classes: they are moved in the plane of
+    their log-ratios and come back as probabilities.
+
+    Args:
+        base: what the background becomes. "normal" is a standard normal; of probabilities, one in
+            the log-ratios with the centre and the width of the background. "source" is the
+            background's own distribution at all values of the attributes together. "ball" and
+            "cube" are uniform on the unit ball and on [0, 1] in each component; not for
+            probabilities.
+        members: potentials in the ensemble; their mean is the answer.
+        epochs: passes over the events; None for 20, and fewer for more than 200,000 events.
+        batch_size: events a step; None for a hundredth of the events, from 64 to 4096.
+        learning_rate: Adam's, annealed to zero by a cosine.
+        outside: what becomes of protected values beyond the fitted range: the nearest fitted value
+            stands in ("clip", with a warning), an error ("raise"), or NaN ("nan", with a warning).
+        categorical: protected columns to treat as categories, by name or position.
+        seed: fixes everything random.
+
+    Attributes:
+        history_: `train_loss`, (epochs, members).
+        training_: what the model file says about the fit: events, weights, epochs, final loss.
+
+    >>> import numpy as np
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.three_classes(2000, 200, seed=1)
+    >>> b = toy.background
+    >>> transport = TransportDecorrelator(members=1, epochs=5).fit(toy.score[b], toy.protected[b])
+    >>> flat = transport.transform(toy.score, toy.protected)
+    >>> bool(np.allclose(flat.sum(axis=1), 1))
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        base: Base = "normal",
+        members: int = 4,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-2,
+        outside: Outside = "clip",
+        categorical: Sequence[str | int] = (),
+        seed: int = 0,
+    ) -> None:
+        self.base = base
+        self.members = members
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.outside = outside
+        self.categorical = categorical
+        self.seed = seed
+
+    def fit(
+        self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn the scores' distribution given the attributes from background events.
+
+        Args:
+            scores: (n, d), or (n,) for one.
+            protected: (n,) or (n, a) numbers, or a table with named columns.
+            sample_weight: (n,), negative weights included.
+        """
+        check_training(self)
+        if self.base not in get_args(Base):
+            raise ValueError(f"base is {self.base!r}; expected one of {', '.join(get_args(Base))}")
+        columns, weight = events_of_fit(scores, protected, sample_weight, self.outside)
+        coordinates = VectorCoordinates.of(columns)
+        if coordinates.simplex and self.base in ("ball", "cube"):
+            raise ValueError(
+                f"scores sums to one in every event, so it comes back as probabilities, which "
+                f"base={self.base!r} has not; choose 'normal' or 'source', or pass log-ratios"
+            )
+        attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=False)
+        features, _ = attributes.features(protected, "raise")
+        vectors = coordinates(columns)
+        training: dict[str, Any] = {
+            "members": int(self.members),
+            "epochs": self.epochs or math.ceil(20 * min(1, (200_000 / len(vectors)) ** 0.5)),
+            "batch_size": self.batch_size or int(np.clip(len(vectors) // 100, 64, 4096)),
+            "learning_rate": self.learning_rate,
+            "seed": self.seed,
+        }
+        learned = TransportMap.learn(vectors, features, weight, **training)
+        # The way back from the normal is the same without attributes.
+        inclusive = (
+            TransportMap.learn(vectors, np.zeros_like(features), weight, **training)
+            if self.base == "source"
+            else None
+        )
+        # All at once and last, so that an interrupted fit leaves the previous one as it was.
+        self.attributes_, self.coordinates_ = attributes, coordinates
+        self.map_, self.inclusive_, self.base_ = learned, inclusive, self.base
+        self.history_ = {"train_loss": learned.train_loss}
+        self.training_ = {
+            "events": len(columns),
+            "sum_of_weights": float(weight.sum()),
+            "epochs": training["epochs"],
+            "final_loss": float(learned.train_loss[-1].mean()),
+        }
+        self.one_column_ = np.ndim(scores) == 1
+        return self
+
+    def transform(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return the scores moved to the base, with as many components as they had."""
+        columns, features, marked = self._inputs(scores, protected, "scores")
+        normal, _ = self.map_.there(self.coordinates_(columns), features)
+        return self._shaped(self._from_normal(normal, features), marked)
+
+    def inverse_transform(self, moved: ArrayLike, protected: Any) -> Floats:
+        """Return the scores whose `transform` is `moved`."""
+        columns, features, marked = self._inputs(moved, protected, "moved")
+        normal = self._to_normal(columns, features)
+        return self._shaped(self.coordinates_.inverse(self.map_.back(normal, features)), marked)
+
+    def log_prob(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return the log density of the scores given the attributes, one for each event.
+
+        Of probabilities, the density of all but the last.
+        """
+        columns, features, marked = self._inputs(scores, protected, "scores")
+        normal, log_volume = self.map_.there(self.coordinates_(columns), features)
+        log_density = -(normal**2 + np.log(2 * np.pi)).sum(axis=1) / 2
+        log_density += log_volume + self.coordinates_.log_volume(columns)
+        return np.where(marked, np.nan, log_density)
+
+    def sample(self, protected: Any, *, seed: int = 0) -> Floats:
+        """Draw background scores at each value of the attributes."""
+        check_is_fitted(self)
+        features, marked = self.attributes_.features(protected, self.outside)
+        shape = len(features), len(self.coordinates_.centre)
+        normal = np.random.default_rng(seed).normal(size=shape)
+        return self._shaped(self.coordinates_.inverse(self.map_.back(normal, features)), marked)
+
+    def _from_normal(self, normal: Floats, features: Floats) -> Floats:
+        """Return what a standard normal becomes in the base."""
+        if self.base_ in ("ball", "cube"):
+            return from_normal(normal, self.base_)
+        if self.inclusive_ is not None:
+            normal = self.inclusive_.back(normal, np.zeros_like(features))
+        return self.coordinates_.inverse(normal) if self._in_units_of_scores else normal
+
+    def _to_normal(self, moved: Floats, features: Floats) -> Floats:
+        """Undo `_from_normal`."""
+        if self.base_ in ("ball", "cube"):
+            return to_normal(moved, self.base_)
+        normal = self.coordinates_(moved) if self._in_units_of_scores else moved
+        if self.inclusive_ is not None:
+            normal, _ = self.inclusive_.there(normal, np.zeros_like(features))
+        return normal
+
+    @property
+    def _in_units_of_scores(self) -> bool:
+        return self.base_ == "source" or self.coordinates_.simplex
+
+    def _inputs(
+        self, values: ArrayLike, protected: Any, name: str
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Check the input; return the columns, the network's inputs and what is to become NaN."""
+        check_is_fitted(self)
+        columns = score_columns(values, name)
+        expected = len(self.coordinates_.centre) + self.coordinates_.simplex
+        if columns.shape[1] != expected:
+            raise ValueError(f"{name} has {columns.shape[1]} columns; the fit had {expected}")
+        if self.coordinates_.simplex and not on_simplex(columns):
+            raise ValueError(
+                f"{name} has rows that do not sum to one; the fit had probabilities, so pass those"
+            )
+        same_length(len(columns), name, protected=count_events(protected))
+        return columns, *self.attributes_.features(protected, self.outside)
+
+    def _shaped(self, columns: Floats, marked: NDArray[np.bool_]) -> Floats:
+        """Mark what is outside, and return one column as the fit had it."""
+        columns = np.where(marked[:, None], np.nan, columns)
+        return columns[:, 0] if self.one_column_ else columns
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays, protected = self.attributes_.state()
+        arrays |= {"centre": self.coordinates_.centre, "scale": self.coordinates_.scale}
+        arrays |= self.map_.state("map")
+        if self.inclusive_ is not None:
+            arrays |= self.inclusive_.state("inclusive")
+        return arrays, {
+            "protected": protected,
+            "simplex": self.coordinates_.simplex,
+            "base": self.base_,
+            "one_column": self.one_column_,
+            "training": self.training_,
+        }
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+        self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
+        self.coordinates_ = VectorCoordinates(arrays["centre"], arrays["scale"], about["simplex"])
+        self.base_, width = about["base"], self.attributes_.width
+        self.map_ = TransportMap.restore(arrays, "map", width)
+        self.inclusive_ = (
+            TransportMap.restore(arrays, "inclusive", width) if self.base_ == "source" else None
+        )
+        self.history_ = {"train_loss": self.map_.train_loss}
+        self.one_column_, self.training_ = about["one_column"], about["training"]

@@ -1,0 +1,116 @@
+"""A fitted convex potential flow: it takes vectors to a standard normal, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+from numpy.typing import NDArray
+
+from unsculpt.decorrelators.chunks import in_chunks
+from unsculpt.fitting import fit
+from unsculpt.flows import ConvexPotential, transport, transport_back
+from unsculpt.models.inputs import Floats
+
+
+@dataclass(frozen=True)
+class TransportMap:
+    """The gradient of the mean of an ensemble of convex potentials.
+
+    Attributes:
+        potentials: the members, stacked on the leading axis of every array.
+        train_loss: (epochs, members).
+    """
+
+    potentials: ConvexPotential
+    train_loss: Floats
+
+    @classmethod
+    def learn(
+        cls,
+        vectors: Floats,
+        features: Floats,
+        weight: Floats,
+        *,
+        members: int,
+        seed: int,
+        **training: Any,
+    ) -> TransportMap:
+        """Maximise the likelihood of the vectors, (n, d), given the features, (n, f)."""
+        fitted = fit(
+            _new_potentials(vectors.shape[1], features.shape[1], members, seed),
+            _negative_log_likelihood,
+            (vectors.astype("f4"), features.astype("f4")),
+            seed=seed,
+            weight=weight,
+            additive=True,
+            title="Fitting the potential",
+            **training,
+        )
+        return cls(fitted.model, fitted.train_loss)
+
+    def there(self, vectors: Floats, features: Floats) -> tuple[Floats, Floats]:
+        """Return where vectors go, (n, d), and the log of how the map stretches volumes."""
+        moved, log_volume = in_chunks(_evaluate, self.potentials, vectors, features)
+        return moved.T, log_volume
+
+    def back(self, moved: Floats, features: Floats) -> Floats:
+        """Return the vectors that go there."""
+        (vectors,) = in_chunks(_invert, self.potentials, moved, features)
+        return vectors.T
+
+    def state(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return what was learned, as arrays."""
+        leaves = jax.tree.leaves(self.potentials)
+        arrays = {f"{name}.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        return arrays | {f"{name}.train_loss": self.train_loss}
+
+    @classmethod
+    def restore(cls, arrays: dict[str, NDArray[Any]], name: str, width: int) -> TransportMap:
+        """Take back what `state` gave, of a map with `width` features."""
+        loss = arrays[f"{name}.train_loss"]
+        dimensions = len(arrays["centre"])
+        shapes = eqx.filter_eval_shape(_new_potentials, dimensions, width, loss.shape[1], 0)
+        leaves, structure = jax.tree.flatten(shapes)
+        found = [arrays[f"{name}.{i}"] for i in range(len(leaves))]
+        return cls(jax.tree.unflatten(structure, found), loss)
+
+
+@eqx.filter_jit
+def _new_potentials(dimensions: int, features: int, members: int, seed: int) -> ConvexPotential:
+    """Return untrained potentials, stacked on the leading axis of every array."""
+
+    def member(key: PRNGKeyArray) -> ConvexPotential:
+        return ConvexPotential(dimensions, features, key=key)
+
+    keys = jax.random.split(jax.random.key(seed), members)
+    potentials: ConvexPotential = eqx.filter_vmap(member)(keys)
+    return potentials
+
+
+def _negative_log_likelihood(
+    potential: ConvexPotential, batch: tuple[Array, Array], weight: Array, _: None
+) -> Array:
+    moved, jacobian = jax.vmap(potential.gradient_and_hessian)(*batch)
+    log_density: Array = jnp.linalg.slogdet(jacobian)[1] - (moved**2).sum(axis=1) / 2
+    return -jnp.mean(weight * log_density)
+
+
+@eqx.filter_jit
+def _evaluate(
+    potentials: ConvexPotential, vectors: Float[Array, "n d"], features: Float[Array, "n f"]
+) -> tuple[Float[Array, "d n"], Float[Array, " n"]]:
+    moved, jacobian = jax.vmap(lambda x, f: transport(potentials, x, f))(vectors, features)
+    return moved.T, jnp.linalg.slogdet(jacobian)[1]
+
+
+@eqx.filter_jit
+def _invert(
+    potentials: ConvexPotential, moved: Float[Array, "n d"], features: Float[Array, "n f"]
+) -> tuple[Float[Array, "d n"]]:
+    return (jax.vmap(lambda y, f: transport_back(potentials, y, f))(moved, features).T,)
