@@ -1,0 +1,20 @@
+"""Sphinx builds the documentation with this: `sphinx-build -W docs build/docs`."""
+
+from importlib.metadata import version
+
+project = "unsculpt"
+author = "the unsculpt developers"
+copyright = "the unsculpt developers"
+release = version("unsculpt")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+exclude_patterns = ["figures"]
+html_theme = "furo"
+html_title = "unsculpt"
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say what goes in, in words
+napoleon_use_rtype = False
