@@ -1,11 +1,11 @@
 """Sphinx builds the documentation with this: `sphinx-build -W docs build/docs`."""
 
-from importlib.metadata import version
+from importlib import metadata
 
 project = "unsculpt"
 author = "the unsculpt developers"
 copyright = "the unsculpt developers"
-release = version("unsculpt")
+release = metadata.version("unsculpt")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 exclude_patterns = ["figures"]
@@ -17,4 +17,5 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say what goes in, in words
+napoleon_use_ivar = True
 napoleon_use_rtype = False
