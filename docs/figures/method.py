@@ -13,6 +13,7 @@ OUTPUT = Path(__file__).parents[1] / "images" / "method.png"
 
 
 def main() -> None:
+    """Fit the toy and draw it before, between and after."""
     train, test = toys.tagger(100_000, 0, seed=1), toys.tagger(100_000, 0, seed=2)
     # The log odds spread what a probability crowds next to zero and one.
     flow = us.FlowDecorrelator().fit(logit(train.score), train.protected)
@@ -22,7 +23,8 @@ def main() -> None:
     reach = np.quantile(score, [0.003, 0.9995])
 
     figure, (before, curves, after) = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-    for axis, values, span in ((before, score, reach), (after, flow.transform(score, mass), (0, 1))):
+    flat = flow.transform(score, mass)
+    for axis, values, span in ((before, score, reach), (after, flat, (0, 1))):
         counts, x, y = np.histogram2d(mass, values, bins=(25, 30), range=((50, 250), span))
         share = counts / counts.sum(axis=1, keepdims=True)  # each column of mass by itself
         axis.pcolormesh(x, y, share.T, cmap="Blues", vmin=0)
@@ -30,7 +32,8 @@ def main() -> None:
         label = f"keeps {efficiency:.0%}"
         before.plot(masses, flow.threshold(efficiency, masses), style, color="C3", label=label)
         after.axhline(1 - efficiency, ls=style, color="C3", label=label)
-    before.set(xlabel="mass [GeV]", ylabel="score (log odds)", title="1. background: the score knows the mass")
+    before.set(xlabel="mass [GeV]", ylabel="score (log odds)")
+    before.set_title("1. background: the score knows the mass")
     after.set(xlabel="mass [GeV]", ylabel="new score", title="3. F as the new score: flat")
     before.legend(loc="lower left")
 
