@@ -8,8 +8,13 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import unsculpt
+import unsculpt.report
 from unsculpt import datasets
 from unsculpt.cli import app
+from unsculpt.metrics import Interval
+from unsculpt.report.summary import Numbers
+
+NUMBERS = [Numbers("raw score", {"AUC": Interval(0.9, 0.8, 1.0)})]
 
 run = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"}).invoke
 
@@ -36,14 +41,17 @@ def test_help_names_the_command():
     assert run(app, ["demo", "--help"]).exit_code == 0
 
 
-def test_table_and_figure(small, tmp_path):
-    output = tmp_path / "figure.png"
-    result = run(app, ["demo", "--output", str(output)], catch_exceptions=False)
+def test_table_report_and_figure(small, tmp_path):
+    report, figure = tmp_path / "demo.html", tmp_path / "figure.png"
+    options = ["--output", str(report), "--figure", str(figure)]
+    result = run(app, ["demo", *options], catch_exceptions=False)
     assert result.exit_code == 0
-    for word in ("R50", "1/JSD50", "ideal", "AUC", "raw score", "decorrelated"):
+    for word in ("R50", "1/JSD50", "ideal", "AUC", "raw", "decorrelated", "±"):
         assert word in result.output
-    assert output.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    assert list(tmp_path.iterdir()) == [output]
+    assert result.output.endswith(f"Open the report: {report}\n")
+    assert "<h1>W tagger decorrelated from mass</h1>" in report.read_text()
+    assert figure.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert sorted(tmp_path.iterdir()) == [report, figure]
 
 
 def test_a_failure_keeps_the_older_figure(small, tmp_path, monkeypatch):
@@ -52,24 +60,27 @@ def test_a_failure_keeps_the_older_figure(small, tmp_path, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(Figure, "savefig", stop_half_way)
-    output = tmp_path / "figure.png"
-    output.write_bytes(b"older")
-    result = run(app, ["demo", "--output", str(output)])
+    monkeypatch.setattr(unsculpt.report, "write_report", lambda *events, **settings: NUMBERS)
+    figure = tmp_path / "figure.png"
+    figure.write_bytes(b"older")
+    options = ["--output", str(tmp_path / "demo.html"), "--figure", str(figure)]
+    result = run(app, ["demo", *options])
     assert isinstance(result.exception, OSError)
-    assert output.read_bytes() == b"older"
-    assert list(tmp_path.iterdir()) == [output]
+    assert figure.read_bytes() == b"older"
+    assert list(tmp_path.iterdir()) == [figure]
 
 
-@pytest.mark.parametrize("name", ["missing/figure.png", "figure.txt", "figure"])
-def test_refuses_what_it_cannot_write_before_the_work(name, tmp_path):
-    result = run(app, ["demo", "--output", str(tmp_path / name)])
+@pytest.mark.parametrize("option", ["--output", "--figure"])
+@pytest.mark.parametrize("name", ["missing/demo.html", "missing/demo.png", "demo.txt", "demo"])
+def test_refuses_what_it_cannot_write_before_the_work(option, name, tmp_path):
+    result = run(app, ["demo", option, str(tmp_path / name)])
     assert result.exit_code == 2
-    assert "--output" in result.output
+    assert option in result.output
     assert not list(tmp_path.iterdir())
 
 
 def test_refuses_a_folder(tmp_path):
-    folder = tmp_path / "folder.png"
+    folder = tmp_path / "folder.html"
     folder.mkdir()
     result = run(app, ["demo", "--output", str(folder)])
     assert result.exit_code == 2

@@ -10,32 +10,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from rich.table import Table
 
-    from unsculpt.datasets import Jets
+    from unsculpt.report.summary import Numbers
 
 
 def demo(
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", dir_okay=False, help="Where to write the figure (PNG, PDF or SVG)."
-        ),
-    ] = Path("unsculpt-demo.png"),
+        Path, typer.Option("--output", "-o", dir_okay=False, help="The report to write (HTML).")
+    ] = Path("unsculpt-demo.html"),
+    figure: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, help="Write a figure of before and after too: PNG, PDF, SVG."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the tagger and the flow.")] = 0,
 ) -> None:
     """Train a W tagger on the jets of the package and decorrelate it from their mass.
 
     The flow is fitted on QCD jets that the tagger has not seen, and judged on others yet.
     """
-    if not output.parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {output.parent}", param_hint="--output")
-    if output.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise typer.BadParameter(
-            f"{output} should end in .png, .pdf or .svg", param_hint="--output"
-        )
+    _check(output, "--output", ".html")
+    if figure is not None:
+        _check(figure, "--figure", ".png", ".pdf", ".svg")
 
     import numpy as np
     from rich.console import Console
@@ -45,7 +41,10 @@ def demo(
 
     from unsculpt import FlowDecorrelator
     from unsculpt.datasets import load_jets
+    from unsculpt.datasets.generator.window import MASS
     from unsculpt.plots import before_after
+    from unsculpt.report import write_report
+    from unsculpt.tables.sample import Columns
     from unsculpt.whole import whole
 
     console = Console()
@@ -65,51 +64,65 @@ def demo(
     console.print(f"Trained boosted trees on {np.sum(~aside):,} W and QCD jets {_since(start)}.")
 
     start = time.perf_counter()
-    flow = FlowDecorrelator(seed=seed).fit(unseen, train.mass[aside])
+    flow = FlowDecorrelator(seed=seed).fit(unseen, Columns(mass=train.mass[aside]))
     console.print(f"Fitted the flow on {np.sum(aside):,} other QCD jets {_since(start)}.")
 
-    with warnings.catch_warnings(record=True) as notes:
-        warnings.simplefilter("always")
-        flat = flow.transform(raw, test.mass)
-    console.print(_table(test, raw, flat))
-    for note in notes:
-        console.print(f"[dim]Note: {escape(str(note.message))}.[/dim]")
+    start = time.perf_counter()
+    numbers = write_report(
+        output,
+        flow,
+        raw,
+        Columns(mass=test.mass),
+        test.label,
+        score_name="W tagger",
+        names=["mass [GeV]"],
+        # Fixed, so that the numbers do not hang on the lightest and the heaviest jet.
+        bins=np.linspace(*MASS, 51),
+        about={"Command": f"unsculpt demo --seed {seed}", "Files": "the jets of the package"},
+    )
+    console.print(f"Judged it on {len(test):,} jets that neither has seen {_since(start)}.")
+    console.print(_table(numbers))
     console.print(
         "[dim]R50: background rejection at 50% signal efficiency. 1/JSD50: how little that cut "
         "sculpts the background mass; ideal is what a random selection of that size gets on the "
         "same jets. AUC at fixed mass: the mean over the signal's masses.[/dim]"
     )
-    with whole(output) as draft:
-        before_after(raw, flat, test.label, test.mass).savefig(draft, dpi=150)
-    console.print(f"Figure: [bold]{escape(str(output))}[/bold]")
+    if figure is not None:
+        with warnings.catch_warnings():  # of jets beyond the fitted masses: the report says so
+            warnings.simplefilter("ignore")
+            flat = flow.transform(raw, test.mass)
+        with whole(figure) as draft:
+            before_after(raw, flat, test.label, test.mass).savefig(draft, dpi=150)
+        console.print(f"Figure: [bold]{escape(str(figure))}[/bold]", soft_wrap=True)
+    console.print(f"Open the report: [bold]{escape(str(output.resolve()))}[/bold]", soft_wrap=True)
+
+
+def _check(path: Path, option: str, *endings: str) -> None:
+    """Refuse what cannot be written, before the work."""
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {path.parent}", param_hint=option)
+    if path.suffix.lower() not in endings:
+        raise typer.BadParameter(f"{path} should end in {' or '.join(endings)}", param_hint=option)
 
 
 def _since(start: float) -> str:
     return f"in {time.perf_counter() - start:.0f} s"
 
 
-def _table(test: Jets, raw: NDArray[np.float64], flat: NDArray[np.float64]) -> Table:
-    import numpy as np
+def _table(numbers: list[Numbers]) -> Table:
     from rich.table import Table
 
-    from unsculpt import metrics
-    from unsculpt.datasets.generator.window import MASS
+    from unsculpt.metrics import Ideal, Interval
+    from unsculpt.report.words import with_error
 
-    # Fixed, so that the numbers do not hang on the lightest and the heaviest jet.
-    bins = np.linspace(*MASS, 51)
+    def cell(value: Interval[float] | Ideal) -> str:
+        if isinstance(value, Interval):  # a terminal has no room for both ends
+            value = Ideal(value.value, (value.high - value.low) / 2)
+        return "\n".join(with_error(value))
 
-    table = Table("", "R50", "1/JSD50", "ideal 1/JSD50", "AUC", "AUC at fixed mass")
+    table = Table("", *numbers[0].values)
     for column in table.columns[1:]:
         column.justify = "right"
-    for name, score in (("raw score", raw), ("decorrelated", flat)):
-        events = (score, test.label, test.mass)
-        ideal = metrics.ideal_inverse_jsd(*events, bins=bins)
-        table.add_row(
-            name,
-            f"{metrics.rejection(score, test.label):.1f}",
-            f"{metrics.inverse_jsd(*events, bins=bins):,.1f}",
-            f"{ideal.mean:,.0f} ± {ideal.spread:,.0f}",
-            f"{metrics.auc(score, test.label):.3f}",
-            f"{metrics.expected_auc(*events):.3f}",
-        )
+    for row in numbers:
+        table.add_row(row.score.removesuffix(" score"), *map(cell, row.values.values()))
     return table
