@@ -74,11 +74,12 @@ class QuantileColumn:
         """Return where the quantiles lie, in the logit of the coordinate, (n, q)."""
         if not self.tabulated:
             return self._evaluate(features)
-        nodes, table = self._table
+        nodes, table = self.table
         return np.column_stack([np.interp(features[:, 0], nodes, column) for column in table.T])
 
     @cached_property
-    def _table(self) -> tuple[Floats, Floats]:
+    def table(self) -> tuple[Floats, Floats]:
+        """Values of one attribute and `_knots` there."""
         nodes = np.linspace(-1, 1, ATTRIBUTE_NODES)
         return nodes, self._evaluate(nodes[:, None])
 

@@ -52,7 +52,7 @@ def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: flo
         )
     if not tolerance > 0:
         raise ValueError(f"tolerance is {tolerance!r}; expected a positive number")
-    (attribute,), (protected,) = model.attributes_.attributes, protected_names(model)
+    (attribute,), (protected,) = model.attributes_.attributes, protected_names(model, model)
     corrections = [
         {
             "name": flat,
@@ -78,7 +78,7 @@ def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: flo
             ),
         }
         for column, score, flat in zip(
-            model.columns_, score_names(model), flat_names(model), strict=True
+            model.columns_, score_names(model, model), flat_names(model), strict=True
         )
     ]
     content = {"schema_version": 2, "corrections": corrections}
@@ -89,7 +89,10 @@ def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: flo
 def _table(column: Any) -> TableColumn:
     table = table_of(column)
     if table is None:
-        raise ValueError(f"a {type(column).__name__} has no table; export it to ONNX")
+        raise ValueError(
+            "correctionlib needs a conditional CDF in a table, which this method does not make; "
+            "ONNX takes it"
+        )
     return table
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from unsculpt.export.graph import Graph, Value
+from unsculpt.export.networks import all_but_last, linear, logit, softplus
 from unsculpt.flows import SplineFlow
-from unsculpt.flows.conditioners import ResidualConditioner
 from unsculpt.flows.spline_flow import BINS
 
 # FlowJAX's splines: least width and height of a bin, least slope at a knot, and what the network
@@ -20,49 +18,29 @@ IDENTITY_SLOPE = np.log(np.expm1(1 - LEAST))
 def mean_cdf(graph: Graph, flows: SplineFlow, level: Value, features: Value) -> Value:
     """Return the mean of the members' conditional CDFs, evaluated side by side: (members, n, 1)."""
     for conditioner in flows.conditioners:
-        if isinstance(conditioner, ResidualConditioner):
-            hidden, last = _residual(graph, conditioner, features), conditioner.last
-        else:
-            hidden, last = features, conditioner.layers[-1]
-            for layer in conditioner.layers[:-1]:
-                hidden = graph.add("Tanh", _linear(layer, hidden))
+        hidden, last = all_but_last(graph, conditioner, features)
         start = 0
         if flows.shift:
             level = _shift_logit(
-                graph, level, _linear(last, hidden, 0, 1), _linear(last, hidden, 1, 2)
+                graph, level, linear(last, hidden, 0, 1), linear(last, hidden, 1, 2)
             )
             start = 2
         ends = np.cumsum([start, BINS, BINS, BINS + 1])
-        widths, heights, slopes = (_linear(last, hidden, *ends[i : i + 2]) for i in range(3))
+        widths, heights, slopes = (linear(last, hidden, *ends[i : i + 2]) for i in range(3))
         level = _spline(graph, level, widths, heights, slopes)
     return graph.add("ReduceMean", level, axes=[0], keepdims=0)
 
 
-def _residual(graph: Graph, conditioner: ResidualConditioner, features: Value) -> Value:
-    hidden = _linear(conditioner.first, features)
-    for inner, outer in conditioner.blocks:
-        between = _linear(inner, graph.add("Relu", hidden))
-        hidden = hidden + _linear(outer, graph.add("Relu", between))
-    return hidden
-
-
-def _linear(layer: Any, x: Value, first: int = 0, last: int | None = None) -> Value:
-    """Return some of the outputs of a layer of all members."""
-    weight, bias = (np.asarray(w)[:, first:last] for w in (layer.weight, layer.bias))
-    return x @ weight.swapaxes(1, 2) + bias[:, None]
-
-
 def _shift_logit(graph: Graph, level: Value, shift: Value, log_width: Value) -> Value:
     edge = np.finfo(np.float64).eps
-    level = level.clip(edge, 1 - edge)
-    logit = graph.add("Log", level / (1 - level))
-    return graph.add("Sigmoid", (logit - shift) * graph.add("Exp", -1.0 * log_width))
+    before = logit(graph, level, edge, 1 - edge)
+    return graph.add("Sigmoid", (before - shift) * graph.add("Exp", -1.0 * log_width))
 
 
 def _spline(graph: Graph, x: Value, widths: Value, heights: Value, slopes: Value) -> Value:
     """Return the monotone rational-quadratic spline of Gregory and Delbourgo at x on [0, 1]."""
     across, up = _knots(graph, widths), _knots(graph, heights)
-    slope = _softplus(graph, slopes + IDENTITY_SLOPE) + LEAST
+    slope = softplus(graph, slopes + IDENTITY_SLOPE) + LEAST
     below = graph.add("Cast", across < x, to="int64")
     left = graph.add("ReduceSum", below, axes=[-1], keepdims=1) - np.int64(1)
     left = graph.add("Clip", left, np.int64(0), np.int64(BINS - 1))
@@ -87,9 +65,3 @@ def _knots(graph: Graph, logits: Value) -> Value:
     shares = graph.add("Softmax", logits, axis=-1)
     sums = np.triu(np.ones((BINS, BINS + 1)), 1)
     return shares @ ((1 - BINS * LEAST) * sums) + LEAST * np.arange(BINS + 1.0)
-
-
-def _softplus(graph: Graph, x: Value) -> Value:
-    # onnxruntime has no Softplus in double precision.
-    small = graph.add("Exp", -1.0 * graph.add("Abs", x))
-    return graph.add("Relu", x) + graph.add("Log", 1 + small)

@@ -51,7 +51,7 @@ class Value:
         """Return where two arrays agree."""
         return self.graph.add("Equal", self, other)
 
-    def clip(self, low: float, high: float) -> Value:
+    def clip(self, low: Operand, high: Operand) -> Value:
         """Return the array kept to a range; unlike ONNX's own Clip it leaves NaN alone."""
         raised = self.graph.where(self < low, low, self)
         return self.graph.where(raised > high, high, raised)

@@ -9,6 +9,7 @@ import numpy as np
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.protected import Categorical, Continuous, ProtectedAttributes
 from unsculpt.decorrelators.table_column import TableColumn
+from unsculpt.decorrelators.tensor_grid import TensorColumn
 from unsculpt.export.graph import Graph, Value
 from unsculpt.models.inputs import Floats
 
@@ -77,6 +78,26 @@ def table(graph: Graph, column: TableColumn, score: Value, attribute: Value) -> 
     grid = column.grid
     axes = [(grid.attribute, attribute), (grid.score, level(graph, column.coordinate, score))]
     return interpolate(graph, axes, grid.table)
+
+
+def tensor(
+    graph: Graph,
+    column: TensorColumn,
+    score: Value,
+    protected: ProtectedAttributes,
+    features: Value,
+) -> Value:
+    """Return the conditional CDF that is tabulated over several attributes."""
+    axes, first = [], 0
+    for nodes, attribute in zip(column.grid.attributes, protected.attributes, strict=True):
+        places = np.arange(first, first + attribute.width)
+        place = graph.add("Gather", features, places, axis=1)
+        if isinstance(attribute, Categorical):  # on the grid, a category is its number
+            place = place @ np.arange(float(attribute.width))[:, None]
+        axes.append((nodes, place))
+        first += attribute.width
+    axes.append((column.grid.score, level(graph, column.coordinate, score)))
+    return interpolate(graph, axes, column.grid.table)
 
 
 def interpolate(graph: Graph, axes: list[tuple[Floats, Value]], table: Floats) -> Value:
