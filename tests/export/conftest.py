@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unsculpt import FlowDecorrelator
+from unsculpt import (
+    DDTDecorrelator,
+    FlowDecorrelator,
+    KNNDecorrelator,
+    QuantileDecorrelator,
+    SplineDecorrelator,
+)
 from unsculpt.classifiers import Classifier
 from unsculpt.datasets import toys
 
@@ -53,11 +59,12 @@ class Case(NamedTuple):
 def _hard(rng, column, events):
     low, high = column.min(), column.max()
     width = high - low
-    far = rng.choice([low - width, low - 1e-9, low, high, high + 1e-9, high + 9 * width], events)
+    least = low - width if low <= 0 else low / 2  # what is positive stays so
+    far = rng.choice([least, low - 1e-9, low, high, high + 1e-9, high + 9 * width], events)
     return np.select(
         [rng.uniform(size=events) < p for p in (0.1, 0.4)],
         [far, rng.choice(column, events)],
-        rng.uniform(low - 0.1 * width, high + 0.1 * width, events),
+        rng.uniform(max(least, low - 0.1 * width), high + 0.1 * width, events),
     )
 
 
@@ -113,6 +120,70 @@ def channels():
     table = {"mass": mass, "channel": channel, "year": year.astype(float)}
     model = FlowDecorrelator.paper(epochs=1, categorical=["channel", "year"])
     return Case(model.fit(score, pd.DataFrame(table)), {"score": score}, table)
+
+
+@pytest.fixture(scope="session")
+def spline(channels):
+    table = {name: channels.protected[name] for name in ("mass", "channel")}
+    model = SplineDecorrelator(categorical=["channel"])
+    return Case(model.fit(channels.scores["score"], pd.DataFrame(table)), channels.scores, table)
+
+
+@pytest.fixture(scope="session")
+def quantile(tagger):
+    """Steps, read from a table."""
+    model = QuantileDecorrelator(members=2, epochs=2, batch_size=250)
+    model.fit(tagger.scores["score"], tagger.protected["protected"])
+    return tagger._replace(model=model)
+
+
+@pytest.fixture(scope="session")
+def quantile_spline(channels):
+    """A spline through quantiles, from the networks."""
+    model = QuantileDecorrelator.paper(epochs=1, continuous=True, categorical=["channel", "year"])
+    return channels._replace(
+        model=model.fit(channels.scores["score"], pd.DataFrame(channels.protected))
+    )
+
+
+@pytest.fixture(scope="session")
+def knn(tagger):
+    model = KNNDecorrelator(outside="nan")
+    return tagger._replace(model=model.fit(tagger.scores["score"], tagger.protected["protected"]))
+
+
+@pytest.fixture(scope="session")
+def ddt():
+    rng = np.random.default_rng(1)
+    table = {"mass": rng.uniform(50, 300, EVENTS), "pt": rng.uniform(2_000, 5_000, EVENTS)}
+    score = rng.normal(np.log(table["mass"]))
+    return Case(DDTDecorrelator().fit(score, pd.DataFrame(table)), {"score": score}, table)
+
+
+@pytest.fixture(scope="session")
+def chain(tagger):
+    model = KNNDecorrelator().then(SplineDecorrelator())
+    return tagger._replace(model=model.fit(tagger.scores["score"], tagger.protected["protected"]))
+
+
+@pytest.fixture(
+    params=[
+        "tagger",
+        "marked",
+        "paper",
+        "two_scores",
+        "channels",
+        "spline",
+        "quantile",
+        "quantile_spline",
+        "knn",
+        "ddt",
+        "chain",
+    ]
+)
+def case(request):
+    """Each kind of decorrelator that can be exported."""
+    return request.getfixturevalue(request.param)
 
 
 class Tagged(NamedTuple):

@@ -87,6 +87,11 @@ def test_several_attributes_are_refused(two_scores, tmp_path):
         to_correctionlib(two_scores.model, tmp_path / "model.json")
 
 
+def test_a_method_without_a_table_is_refused(knn, tmp_path):
+    with pytest.raises(ValueError, match="which this method does not make; ONNX takes it"):
+        to_correctionlib(knn.model, tmp_path / "model.json")
+
+
 @pytest.mark.parametrize("tolerance", [0, -1, np.nan])
 def test_tolerance_must_be_positive(tagger, tmp_path, tolerance):
     with pytest.raises(ValueError, match="expected a positive number"):

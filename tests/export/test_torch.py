@@ -5,8 +5,6 @@ torch = pytest.importorskip("torch")
 
 from unsculpt.export import to_torch, to_torchscript
 
-CASES = ["tagger", "marked", "paper", "two_scores", "channels"]
-
 
 def tensors(scores, protected):
     """Columns as tensors; text as its place in the alphabet."""
@@ -15,11 +13,6 @@ def tensors(scores, protected):
         for c in (scores | protected).values()
     ]
     return [torch.tensor(column) for column in columns]
-
-
-@pytest.fixture(params=CASES)
-def case(request):
-    return request.getfixturevalue(request.param)
 
 
 def run(module, columns):
@@ -31,7 +24,7 @@ def test_same_numbers(case):
     scores, protected = case.hard_events(20_000)
     flat = run(to_torch(case.model), tensors(scores, protected))
     expected = case.transform(scores, protected)
-    np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["paper", "channels"])

@@ -8,7 +8,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unsculpt.decorrelators.protected import Continuous
 from unsculpt.decorrelators.table_column import TableColumn
@@ -19,10 +18,10 @@ from unsculpt.export.decorrelator import (
     score_names,
     table_of,
 )
+from unsculpt.export.schema import Content, binning, formula, reference, transform
+from unsculpt.export.thinning import thin
 from unsculpt.models.inputs import Floats
 from unsculpt.whole import whole
-
-Content = dict[str, Any] | float
 
 # The formulas that all cells share, with x the first and y the second of their variables.
 LINE = "[0]+[1]*((x-[2])/[3])"
@@ -62,15 +61,15 @@ def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: flo
             "inputs": [{"name": name, "type": "real"} for name in (score, protected)],
             "output": {"name": flat, "type": "real"},
             "generic_formulas": [
-                _formula(LINE, score),
-                _formula(LINE, protected),
-                _formula(CELL, score, protected),
+                formula(LINE, score),
+                formula(LINE, protected),
+                formula(CELL, score, protected),
             ],
             "data": _within(
                 attribute,
                 protected,
                 model.outside,
-                _transform(
+                transform(
                     protected,
                     _attribute_rule(attribute, protected),
                     _score_content(_table(column), score, protected, tolerance),
@@ -101,17 +100,17 @@ def _within(attribute: Continuous, name: str, outside: str, content: Content) ->
     if outside == "clip":
         return content
     low, high = attribute.cdf.range
-    beyond = "error" if outside == "raise" else _formula("sqrt(-1)", name)
-    return _binning(name, [low - _margin(low), high + _margin(high)], [content], beyond)
+    beyond = "error" if outside == "raise" else formula("sqrt(-1)", name)
+    return binning(name, [low - _margin(low), high + _margin(high)], [content], beyond)
 
 
 def _score_content(column: TableColumn, score: str, protected: str, tolerance: float) -> Content:
     knots, start, end = column.coordinate.steps
     scale = float(knots[-1] - knots[0])
-    below = _formula(BELOW, score, parameters=[start[0], knots[0], scale])
-    above = _formula(ABOVE, score, parameters=[1 - end[-1], knots[-1], scale])
+    below = formula(BELOW, score, parameters=[start[0], knots[0], scale])
+    above = formula(ABOVE, score, parameters=[1 - end[-1], knots[-1], scale])
     rule = _piecewise(score, knots, start, end, below, above, line=0)
-    return _transform(score, rule, _grid(column, score, protected, tolerance))
+    return transform(score, rule, _grid(column, score, protected, tolerance))
 
 
 def _attribute_rule(attribute: Continuous, name: str) -> Content:
@@ -144,8 +143,8 @@ def _piecewise(
             edges.append(float(knot))
         if i < len(knots) - 1:
             run = [end[i], start[i + 1] - end[i], knot, knots[i + 1] - knot]
-            content.append(_reference(line, run))
-    return _binning(name, [*edges, "inf"], [*content, above], "clamp")
+            content.append(reference(line, run))
+    return binning(name, [*edges, "inf"], [*content, above], "clamp")
 
 
 def _apart(knots: Floats, start: Floats, end: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -164,8 +163,8 @@ def _grid(column: TableColumn, score: str, protected: str, tolerance: float) -> 
     """The conditional CDF, bilinear in cells as large as the tolerance allows."""
     grid = column.grid
     # Half of the tolerance for each axis: interpolation does not enlarge an error.
-    places = _thin(grid.score, grid.table.T, tolerance / 2)
-    rows = _thin(grid.attribute, grid.table[:, places], tolerance / 2)
+    places = thin(grid.score, grid.table.T, tolerance / 2)
+    rows = thin(grid.attribute, grid.table[:, places], tolerance / 2)
     x, y = grid.score[places], grid.attribute[rows]
     f = grid.table[np.ix_(rows, places)].T
     dx, dy = np.diff(x)[:, None], np.diff(y)[None]
@@ -180,59 +179,6 @@ def _grid(column: TableColumn, score: str, protected: str, tolerance: float) -> 
         "inputs": [score, protected],
         "edges": [x.tolist(), y.tolist()],
         # Nine digits: a hundredth of what the order of scores may be off by.
-        "content": [_reference(2, [float(f"{c:.9g}") for c in cell]) for cell in cells],
+        "content": [reference(2, [float(f"{c:.9g}") for c in cell]) for cell in cells],
         "flow": "clamp",
     }
-
-
-def _thin(nodes: Floats, table: Floats, tolerance: float) -> NDArray[np.int64]:
-    """Return nodes, (a,), between which lines through a table, (a, b), stay within a tolerance.
-
-    From each node the farthest that will do is found by bisection.
-    """
-
-    def fits(first: int, last: int) -> bool:
-        share = (nodes[first : last + 1] - nodes[first]) / (nodes[last] - nodes[first])
-        line = table[first] + share[:, None] * (table[last] - table[first])
-        return bool(np.abs(line - table[first : last + 1]).max() <= tolerance)
-
-    kept = [0]
-    while kept[-1] < len(nodes) - 1:
-        good, bad = kept[-1] + 1, len(nodes)
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            good, bad = (middle, bad) if fits(kept[-1], middle) else (good, middle)
-        kept.append(good)
-    return np.array(kept)
-
-
-def _formula(expression: str, *variables: str, parameters: list[Any] | None = None) -> Content:
-    formula = {
-        "nodetype": "formula",
-        "expression": expression,
-        "parser": "TFormula",
-        "variables": list(variables),
-    }
-    return formula if parameters is None else formula | {"parameters": _numbers(parameters)}
-
-
-def _reference(index: int, parameters: list[Any]) -> Content:
-    return {"nodetype": "formularef", "index": index, "parameters": _numbers(parameters)}
-
-
-def _binning(name: str, edges: list[Any], content: list[Content], flow: Any) -> Content:
-    return {
-        "nodetype": "binning",
-        "input": name,
-        "edges": edges,
-        "content": content,
-        "flow": flow,
-    }
-
-
-def _transform(name: str, rule: Content, content: Content) -> Content:
-    return {"nodetype": "transform", "input": name, "rule": rule, "content": content}
-
-
-def _numbers(values: list[Any]) -> list[float]:
-    return [float(x) for x in values]

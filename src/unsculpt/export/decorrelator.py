@@ -26,7 +26,7 @@ def graph_of(
     """Return the program of `model.transform`, from scores or features and attributes."""
     check_is_fitted(model)
     steps = model.steps if isinstance(model, Chain) else [model]
-    if classifier is None and type(steps[0]).__name__ == "Classifier":
+    if type(steps[0]).__name__ == "Classifier" and len(steps) > 1:
         classifier, *steps = steps
     for step in steps:
         check_exportable(step)

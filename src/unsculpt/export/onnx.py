@@ -41,7 +41,8 @@ def to_onnx(
     outside the fitted range with `outside="raise"`, and categories not seen in the fit.
 
     Args:
-        model: a fitted decorrelator of one or several scores.
+        model: a fitted decorrelator of one or several scores, or a chain of them, which may begin
+            with a classifier.
         path: the file to write.
         classifier: computes the score in the same graph; its input is then `features`, (n, f).
         method: what of the classifier the decorrelator was fitted on, "predict_proba" (of signal)
@@ -50,12 +51,8 @@ def to_onnx(
     onnx = needs("onnx", "onnx")
     graph = graph_of(model, classifier, method)
     proto = _model(graph, onnx)
-    for key, value in (
-        ("unsculpt", version("unsculpt")),
-        ("decorrelator", type(model).__name__),
-        ("outside", model.outside),
-    ):
-        proto.metadata_props.add(key=key, value=value)
+    proto.metadata_props.add(key="unsculpt", value=version("unsculpt"))
+    proto.metadata_props.add(key="decorrelator", value=type(model).__name__)
     onnx.checker.check_model(proto)
     with whole(path) as draft:
         draft.write_bytes(proto.SerializeToString(deterministic=True))

@@ -26,7 +26,7 @@ def to_torch(
     alphabetical order, 0, 1, ...; what `transform` refuses becomes NaN.
 
     Args:
-        model: a fitted decorrelator of one or several scores.
+        model: as in `to_onnx`.
         classifier: computes the score in the same module, from `features`, (n, f).
         method: what of the classifier the decorrelator was fitted on.
     """
