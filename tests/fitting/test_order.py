@@ -16,6 +16,12 @@ def test_members_of_a_seed_share_an_order():
     assert order.follow.tolist() == [1, 0, 1]
 
 
+def test_orders_start_over_after_as_many_members_as_asked_for():
+    order = EventOrder(0, members=6, events=50, held=10, orders=2)
+    assert order.first.shape == (2, 40)
+    assert order.follow.tolist() == [0, 1] * 3
+
+
 def test_an_order_does_not_depend_on_who_else_is_trained():
     alone = EventOrder([4], members=1, events=50, held=10)
     together = EventOrder([7, 4, 2], members=3, events=50, held=10)

@@ -98,9 +98,14 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
     def disco(cls, alpha: float, **parameters: Any) -> Self:
         """The paper's network with distance correlation: Swish, normalised, batches of 2048.
 
-        G. Kasieczka and D. Shih, arXiv:2001.05310.
+        G. Kasieczka and D. Shih, arXiv:2001.05310. The penalty is the square of the distance
+        correlation, which their code calls the distance correlation: the strengths of their paper
+        and of this one are for the square.
         """
-        return cls._swish("distance_correlation", alpha, 2048, parameters)
+        options = {"power": 2} | (parameters.pop("penalty_options", None) or {})
+        return cls._swish(
+            "distance_correlation", alpha, 2048, parameters | {"penalty_options": options}
+        )
 
     @classmethod
     def mode(cls, alpha: float, order: int = 0, **parameters: Any) -> Self:

@@ -141,6 +141,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
             batch_size=self.batch_size or int(np.clip(events // 100, 64, 4096)),
             learning_rate=self.learning_rate,
             seed=self.seed,
+            orders=self.members,
             weight=weight,
             settings=(
                 np.repeat(np.arange(n_scores), self.members),

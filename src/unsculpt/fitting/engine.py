@@ -58,6 +58,7 @@ def fit(
     batch_size: int,
     learning_rate: float,
     seed: int | Sequence[int] | NDArray[np.integer],
+    orders: int | None = None,
     weight: NDArray[np.floating] | None = None,
     settings: PyTree = None,
     validation: float = 0.0,
@@ -82,6 +83,8 @@ def fit(
         learning_rate: the rate at the start.
         seed: fixes the splits and the order of events. One seed gives every member its own; with
             one for each member, members of the same seed share them.
+        orders: with one seed, after how many members the orders start over; None for never. To
+            shuffle for a thousand members takes longer than to train them on a GPU.
         weight: event weights, negative ones included; scaled here to mean one.
         settings: per-member values handed to `loss`, members on the leading axis.
         validation: fraction of events each member holds out, a different set for each, so that
@@ -101,7 +104,7 @@ def fit(
     held_out = round(validation * events)
     if keep == "best" and not held_out:
         raise ValueError(f"keep='best' needs held-out events; validation={validation} leaves none")
-    order = EventOrder(seed, members, events, held_out)
+    order = EventOrder(seed, members, events, held_out, orders)
     batch_size = min(batch_size, order.events)
     steps = order.events // batch_size
 

@@ -14,9 +14,9 @@ Rows = Int[np.ndarray, "orders n"]
 class EventOrder:
     """Splits off held-out events and shuffles the others anew for every epoch, on the host.
 
-    One seed gives every member an order of its own. A seed for each member gives members of the
-    same seed the same order: they are then comparable event by event, an order does not depend on
-    who else is trained, and there are fewer to draw.
+    One seed gives every member an order of its own, or one to each group of members. A seed for
+    each member gives members of the same seed the same order: they are then comparable event by
+    event, an order does not depend on who else is trained, and there are fewer to draw.
 
     Attributes:
         held_out: rows kept from training, (orders, h).
@@ -25,11 +25,18 @@ class EventOrder:
     """
 
     def __init__(
-        self, seed: int | Sequence[int] | NDArray[np.integer], members: int, events: int, held: int
+        self,
+        seed: int | Sequence[int] | NDArray[np.integer],
+        members: int,
+        events: int,
+        held: int,
+        orders: int | None = None,
     ) -> None:
         self.follow: NDArray[np.int32] | None = None
         if isinstance(seed, int | np.integer):
-            self._sources, orders = [np.random.default_rng(seed)], members
+            self._sources, orders = [np.random.default_rng(seed)], orders or members
+            if orders < members:
+                self.follow = (np.arange(members) % orders).astype(np.int32)
         else:
             if len(seed) != members:
                 raise ValueError(f"seed has {len(seed)} entries; expected one, or {members}")

@@ -1,0 +1,99 @@
+"""Harder and harder cuts on one classifier, after a flow and after quantile regression."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsculpt import FlowDecorrelator
+from unsculpt.experiments.evaluation import MASS_BINS
+from unsculpt.experiments.store import Part
+from unsculpt.metrics import jensen_shannon
+
+Floats = NDArray[np.floating]
+Counts = NDArray[np.int64]
+
+REJECTIONS = (0.5, 0.9, 0.95, 0.99)
+RANDOM_SPECTRA = 100
+
+
+def cuts(
+    fit_score: Floats,
+    test_score: Floats,
+    fit_mass: Floats,
+    test_mass: Floats,
+    *,
+    runs: int,
+    epochs: int,
+) -> Part:
+    """Decorrelate one score `runs` times by each method and cut at fixed background rejections.
+
+    The divergence is that between the spectrum after a cut and a random sample of the background
+    of the same size, as in the paper; the ideal one is between two random samples.
+
+    Returns:
+        A row for each method, rejection and run; and spectra after each cut: of the first run of
+        each method, and the range of random ones.
+    """
+    random = np.random.default_rng(0)
+    everything = np.histogram(test_mass, MASS_BINS)[0]
+    raw = np.repeat(test_score[:, None], runs, axis=1)
+    levels = {
+        "none": _uniform(raw),
+        "paper flow": _flow(
+            FlowDecorrelator.paper(epochs=epochs), fit_score, fit_mass, raw, test_mass
+        ),
+        "our flow": _flow(FlowDecorrelator(), fit_score, fit_mass, raw, test_mass),
+    }
+    rows = []
+    arrays: dict[str, NDArray[np.generic]] = {"everything": everything}
+    for method, level in levels.items():
+        spectra = np.zeros((len(REJECTIONS), runs, len(everything)), dtype=np.int64)
+        for i, rejection in enumerate(REJECTIONS):
+            for run in range(runs):
+                passes = level[:, run] > rejection
+                spectra[i, run] = np.histogram(test_mass[passes], MASS_BINS)[0]
+                rows.append(
+                    {
+                        "decorrelation": method,
+                        "rejection": rejection,
+                        "seed": run,
+                        "passing": float(passes.mean()),
+                    }
+                    | _beside_random(spectra[i, run], everything, random)
+                )
+        arrays[f"spectra {method}"] = spectra[:, 0]
+    arrays["random"] = np.stack(
+        [
+            random.multivariate_hypergeometric(
+                everything, round((1 - rejection) * everything.sum()), size=RANDOM_SPECTRA
+            )
+            for rejection in REJECTIONS
+        ]
+    )
+    return Part(rows, arrays)
+
+
+def _flow(
+    flow: FlowDecorrelator, fit_score: Floats, fit_mass: Floats, raw: Floats, test_mass: Floats
+) -> Floats:
+    """Return the decorrelated score, one column for each of many trainings."""
+    columns = np.repeat(fit_score[:, None], raw.shape[1], axis=1)
+    return flow.fit(columns, fit_mass).transform(raw, test_mass)
+
+
+def _uniform(raw: Floats) -> Floats:
+    """Return the score through its own distribution, so that one cut suits all methods."""
+    rank = np.argsort(np.argsort(raw, axis=0, kind="stable"), axis=0, kind="stable")
+    return (rank + 0.5) / len(raw)
+
+
+def _beside_random(
+    spectrum: Counts, everything: Counts, random: np.random.Generator
+) -> dict[str, float]:
+    """Return 1/JSD to a random sample of the same size, and that of two random samples."""
+    first, second = random.multivariate_hypergeometric(everything, int(spectrum.sum()), size=2)
+    return {
+        "inverse_jsd": 1 / jensen_shannon(spectrum, first),
+        "ideal": 1 / jensen_shannon(second, first),
+    }

@@ -1,0 +1,51 @@
+"""The numbers of the study for one score."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsculpt import metrics
+from unsculpt.cores import cores
+
+Floats = NDArray[np.floating]
+
+MASS_BINS = np.linspace(50, 300, 51)
+WINDOW = (70.0, 100.0)
+WINDOW_BINS = np.linspace(*WINDOW, 51)
+
+
+def evaluate(
+    score: Floats, label: NDArray[np.integer], mass: Floats, weight: Floats | None = None
+) -> dict[str, float]:
+    """Return separation and sculpting at half of the signal, beside what is ideal.
+
+    Inclusive and for background between 70 and 100 GeV; there the names end in `_window`.
+    """
+    events = (score, label, mass)
+    numbers = {
+        "auc": metrics.auc(score, label, sample_weight=weight),
+        "expected_auc": metrics.expected_auc(*events, bins=20, sample_weight=weight),
+    }
+    for end, window, bins in (("", None, MASS_BINS), ("_window", WINDOW, WINDOW_BINS)):
+        where = {"bins": bins, "window": window, "sample_weight": weight}
+        ideal = metrics.ideal_inverse_jsd(*events, **where)
+        numbers |= {
+            f"r50{end}": metrics.rejection(
+                score, label, protected=mass, window=window, sample_weight=weight
+            ),
+            f"inverse_jsd50{end}": metrics.inverse_jsd(*events, **where),
+            f"ideal{end}": ideal.mean,
+            f"ideal_spread{end}": ideal.spread,
+        }
+    return numbers
+
+
+def evaluate_all(
+    scores: Floats, label: NDArray[np.integer], mass: Floats
+) -> list[dict[str, float]]:
+    """Evaluate every row of a table of scores, (k, n), on all cores."""
+    with ThreadPoolExecutor(cores()) as pool:
+        return list(pool.map(lambda score: evaluate(score, label, mass), scores))

@@ -1,0 +1,54 @@
+"""Run the study."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from unsculpt.experiments.plan import show_plan
+from unsculpt.experiments.presets import PRESETS, Preset
+from unsculpt.experiments.sample import splits
+from unsculpt.experiments.steps import perform
+from unsculpt.experiments.store import Store
+from unsculpt.experiments.tasks import tasks
+
+
+def run(
+    preset: str | Preset = "quick",
+    output: str | Path = "reproduction",
+    *,
+    data: str | Path | None = None,
+    console: Console | None = None,
+) -> Path:
+    """Train everything that the output folder lacks, and write the table of results.
+
+    Every finished task is on disk at once: interrupted, the same call goes on from there.
+
+    Args:
+        preset: "quick", "paper", or one of your own.
+        output: folder for the results.
+        data: W_high_level.npz; the shipped jets if not given.
+        console: where to report.
+
+    Returns:
+        The table, `results.parquet` in the folder.
+    """
+    console = console or Console()
+    preset = PRESETS[preset] if isinstance(preset, str) else preset
+    source = None if data is None else Path(data)
+    jets, store = splits(source, preset.jets), Store(Path(output))
+    plan = tasks(preset, jets.fingerprint)
+    todo = [task for task in plan if not store.has(task)]
+    show_plan(plan, todo, preset, jets, console)
+    begin = time.perf_counter()
+    for i, task in enumerate(todo, start=1):
+        start = time.perf_counter()
+        scores = store.arrays(task.needs) if task.needs else {}
+        store.write(task, perform(task, jets, scores))
+        now = time.perf_counter()
+        console.print(
+            f"{i}/{len(todo)} {task.title}: {now - start:.0f} s ({now - begin:.0f} s in all)"
+        )
+    return store.merge(plan)

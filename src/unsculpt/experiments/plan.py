@@ -1,0 +1,103 @@
+"""What is going to be done, for how long and in how much memory."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from unsculpt.experiments.presets import Preset
+from unsculpt.experiments.sample import Splits
+from unsculpt.experiments.tasks import Task
+
+# Seconds for a step, and for an event in one model: measured on two cores and on one H200.
+COST = {
+    "cpu": {
+        "vDNN": (3e-4, 1.4e-6),
+        "DisCo": (1e-3, 2e-5),
+        "MoDe": (1e-3, 5e-6),
+        "adversary": (1e-3, 6e-6),
+        "published DisCo": (1e-3, 2e-5),
+        "paper flow": (5e-4, 2.5e-6),
+        "our flow": (5e-4, 2.5e-6),
+    },
+    "gpu": {
+        "vDNN": (2e-4, 3e-8),
+        "DisCo": (5e-4, 1.2e-8),
+        "MoDe": (2e-3, 1.2e-8),
+        "adversary": (5e-4, 1.2e-8),
+        "published DisCo": (5e-4, 1.2e-8),
+        "paper flow": (6e-4, 3e-8),
+        "our flow": (6e-4, 3e-8),
+    },
+}
+BATCH = {"vDNN": 256, "MoDe": 2**14, "paper flow": 256, "our flow": 1100}
+OUR_EPOCHS, OUR_MEMBERS = 20, 8
+SCORING = {"cpu": 0.3, "gpu": 0.1}  # seconds a model, to score and judge it
+COMPILING = 8.0
+
+
+def show_plan(
+    plan: list[Task], todo: list[Task], preset: Preset, jets: Splits, console: Console
+) -> None:
+    """Print the tasks with estimates; those that are done say so."""
+    kind = "cpu" if jax.default_backend() == "cpu" else "gpu"
+    table = Table(
+        "task",
+        "models",
+        "epochs",
+        "time",
+        title=f"Preset {preset.name} on {jax.devices()[0].device_kind}",
+        title_justify="left",
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for task in plan:
+        time = f"{seconds(task, jets, kind):.0f} s" if task in todo else "done"
+        models = len(task.models) * (task.options[0] if task.step == "cuts" else 1)
+        epochs = OUR_EPOCHS if task.step == "our flow" else task.epochs
+        table.add_row(task.title, str(models), str(epochs), time)
+    console.print(table)
+    total = sum(seconds(task, jets, kind) for task in todo)
+    console.print(
+        f"{len(jets.train):,} jets to train, {len(jets.test):,} to test; "
+        f"about {total / 60:.0f} minutes and {gigabytes(plan, jets):.1f} GB of memory.\n"
+        "Finished tasks are kept: interrupted, the same command goes on."
+    )
+
+
+def seconds(task: Task, jets: Splits, kind: str) -> float:
+    """Estimate the time of a task."""
+    background = int(np.sum(jets.train.label == 0))
+    models = len(task.models)
+    if task.step == "classifier":
+        training = _training(task.family, models, len(jets.train), task.epochs, kind)
+    elif task.step == "cuts":
+        training = _flows(task.options[0], background, task.epochs, kind)
+    elif task.step == "sizes":
+        training = sum(_flows(models, size, task.epochs, kind) for size in task.options)
+    elif task.step == "our flow":
+        training = _training(task.step, models * OUR_MEMBERS, background, OUR_EPOCHS, kind)
+    else:
+        training = _training(task.step, models, background, task.epochs, kind)
+    return training + models * SCORING[kind] + COMPILING
+
+
+def _flows(models: int, events: int, epochs: int, kind: str) -> float:
+    return _training("paper flow", models, events, epochs, kind) + _training(
+        "our flow", models * OUR_MEMBERS, events, OUR_EPOCHS, kind
+    )
+
+
+def _training(what: str, models: int, events: int, epochs: int, kind: str) -> float:
+    step, event = COST[kind][what]
+    return epochs * (events / BATCH.get(what, 2048) * step + events * models * event)
+
+
+def gigabytes(plan: list[Task], jets: Splits) -> float:
+    """Estimate the memory: scores of the largest family, jets, and the engine's own."""
+    events = np.sum(jets.train.label == 0) + len(jets.test)
+    models = max(len(task.models) for task in plan)
+    features = (len(jets.train) + len(jets.test)) * jets.train.features.shape[1]
+    return float(1.5 + (models * events * 28 + features * 24) / 1e9)

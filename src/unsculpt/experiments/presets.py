@@ -1,0 +1,73 @@
+"""How much of the study to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The size of the study.
+
+    Attributes:
+        name: on every figure.
+        seeds: trainings of every classifier.
+        alphas: strengths of DisCo and MoDe.
+        few_alphas: strengths of the adversary and of DisCo as it was published.
+        epochs: of the classifiers, the paper's flows and the quantile regressors.
+        published_epochs: of DisCo as it was published.
+        runs: flows and quantile regressors on one classifier, for the spread over trainings.
+        sizes: background events to fit a flow on, to see what more of them bring.
+        feature_epochs: of the flow on the input features.
+        jets: of each class, to train and to test; None for all.
+        toys: pseudo-experiments of the search.
+    """
+
+    name: str
+    seeds: int
+    alphas: tuple[float, ...]
+    few_alphas: tuple[float, ...]
+    epochs: int
+    published_epochs: int
+    runs: int
+    sizes: tuple[int, ...]
+    feature_epochs: int
+    jets: int | None = None
+    toys: int = 500
+
+    @property
+    def note(self) -> str:
+        """What a figure says about the preset; nothing for the study in full."""
+        if self.name == "paper":
+            return ""
+        return (
+            f"preset {self.name}: {self.seeds} seeds, {len(self.alphas)} strengths, "
+            f"{self.epochs} epochs; not the full study"
+        )
+
+
+PRESETS = {
+    "paper": Preset(
+        "paper",
+        seeds=10,
+        alphas=tuple(range(0, 301, 25)),
+        few_alphas=(25, 50, 100, 200, 300),
+        epochs=100,
+        published_epochs=200,
+        runs=10,
+        sizes=(5_000, 10_000, 20_000, 50_000),
+        feature_epochs=100,
+    ),
+    "quick": Preset(
+        "quick",
+        seeds=2,
+        alphas=(0, 50, 200),
+        few_alphas=(100,),
+        epochs=15,
+        published_epochs=20,
+        runs=3,
+        sizes=(5_000, 20_000),
+        feature_epochs=4,
+        toys=100,
+    ),
+}
