@@ -5,6 +5,7 @@ import typer
 from unsculpt.cli.demo import demo
 from unsculpt.cli.export import export
 from unsculpt.cli.generate import generate
+from unsculpt.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="unsculpt",
@@ -15,3 +16,4 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(export)
 app.command()(generate)
+app.command()(reproduce)

@@ -51,7 +51,7 @@ def cuts(
         spectra = np.zeros((len(REJECTIONS), runs, len(everything)), dtype=np.int64)
         for i, rejection in enumerate(REJECTIONS):
             for run in range(runs):
-                passes = level[:, run] > rejection
+                passes = level[:, run] >= rejection
                 spectra[i, run] = np.histogram(test_mass[passes], MASS_BINS)[0]
                 rows.append(
                     {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ Floats = NDArray[np.floating]
 MASS_BINS = np.linspace(50, 300, 51)
 WINDOW = (70.0, 100.0)
 WINDOW_BINS = np.linspace(*WINDOW, 51)
+REGIONS = (("", None, MASS_BINS), ("_window", WINDOW, WINDOW_BINS))
 
 
 def evaluate(
@@ -29,8 +31,8 @@ def evaluate(
         "auc": metrics.auc(score, label, sample_weight=weight),
         "expected_auc": metrics.expected_auc(*events, bins=20, sample_weight=weight),
     }
-    for end, window, bins in (("", None, MASS_BINS), ("_window", WINDOW, WINDOW_BINS)):
-        where = {"bins": bins, "window": window, "sample_weight": weight}
+    for end, window, bins in REGIONS:
+        where: dict[str, Any] = {"bins": bins, "window": window, "sample_weight": weight}
         ideal = metrics.ideal_inverse_jsd(*events, **where)
         numbers |= {
             f"r50{end}": metrics.rejection(

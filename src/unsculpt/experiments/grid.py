@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +15,7 @@ from unsculpt.experiments.sample import splits
 from unsculpt.experiments.steps import perform
 from unsculpt.experiments.store import Store
 from unsculpt.experiments.tasks import tasks
+from unsculpt.whole import whole
 
 
 def run(
@@ -40,6 +43,10 @@ def run(
     source = None if data is None else Path(data)
     jets, store = splits(source, preset.jets), Store(Path(output))
     plan = tasks(preset, jets.fingerprint)
+    store.folder.mkdir(parents=True, exist_ok=True)
+    about = {"preset": asdict(preset), "data": None if source is None else str(source)}
+    with whole(store.folder / "run.json") as draft:
+        draft.write_text(json.dumps(about, indent=1))
     todo = [task for task in plan if not store.has(task)]
     show_plan(plan, todo, preset, jets, console)
     begin = time.perf_counter()

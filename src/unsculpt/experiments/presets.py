@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Preset:
     feature_epochs: int
     jets: int | None = None
     toys: int = 500
+
+    @classmethod
+    def restore(cls, fields: dict[str, Any]) -> Self:
+        """Return what `dataclasses.asdict` and JSON made of one, as it was."""
+        lists: dict[str, Any] = {k: tuple(v) for k, v in fields.items() if isinstance(v, list)}
+        return cls(**fields | lists)
 
     @property
     def note(self) -> str:

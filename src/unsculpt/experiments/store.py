@@ -40,7 +40,7 @@ class Store:
         """Keep the results of a task: the table last, as it says that the task is done."""
         self._rows(task).parent.mkdir(parents=True, exist_ok=True)
         with whole(self._arrays(task)) as draft:
-            np.savez(draft, **part.arrays)
+            np.savez(draft, **part.arrays)  # type: ignore[arg-type]
         with whole(self._rows(task)) as draft:
             pq.write_table(pa.Table.from_pylist(part.rows), draft)
 

@@ -2,20 +2,30 @@
 
 from unsculpt.plots.before_after import before_after
 from unsculpt.plots.cut import cut
+from unsculpt.plots.cut_scan import cut_scan
+from unsculpt.plots.cut_spectra import cut_spectra
 from unsculpt.plots.efficiency import efficiency
 from unsculpt.plots.history import history
 from unsculpt.plots.in_bins import in_bins
+from unsculpt.plots.mass import mass_distribution
+from unsculpt.plots.ratio_to_ideal import ratio_to_ideal
 from unsculpt.plots.score_slices import score_slices
 from unsculpt.plots.separation import separation
 from unsculpt.plots.spectrum import spectrum
+from unsculpt.plots.tradeoff import tradeoff
 
 __all__ = [
     "before_after",
     "cut",
+    "cut_scan",
+    "cut_spectra",
     "efficiency",
     "history",
     "in_bins",
+    "mass_distribution",
+    "ratio_to_ideal",
     "score_slices",
     "separation",
     "spectrum",
+    "tradeoff",
 ]

@@ -1,0 +1,56 @@
+"""`unsculpt reproduce`: the paper's study, with every figure and table."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Size(StrEnum):
+    """How much of the study."""
+
+    quick = "quick"
+    paper = "paper"
+
+
+def reproduce(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the results.")
+    ] = Path("reproduction"),
+    preset: Annotated[
+        Size,
+        typer.Option(
+            help="quick: minutes on two cores, few seeds, strengths and epochs. "
+            "paper: all of it, for one large GPU."
+        ),
+    ] = Size.quick,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="W_high_level.npz, the original jets; those of the package if not given.",
+        ),
+    ] = None,
+    figures: Annotated[
+        bool, typer.Option(help="Draw the figures and write the page after computing.")
+    ] = True,
+) -> None:
+    """Run the study of the paper and write every figure and table.
+
+    Prints a plan first. Finished work is kept: the same command computes only what is missing.
+    """
+    from rich.console import Console
+
+    from unsculpt.experiments import run
+
+    console = Console()
+    table = run(preset.value, output, data=data, console=console)
+    console.print(f"Results: [bold]{table}[/bold]")
+    if figures:
+        from unsculpt.experiments.figures import draw
+
+        console.print(f"{len(draw(output))} figures in [bold]{output / 'figures'}[/bold]")

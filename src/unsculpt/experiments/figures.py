@@ -1,0 +1,187 @@
+"""Every figure of the paper, from the results on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from unsculpt import metrics
+from unsculpt.datasets import Jets
+from unsculpt.experiments.cuts import REJECTIONS
+from unsculpt.experiments.evaluation import MASS_BINS, WINDOW_BINS
+from unsculpt.experiments.finished import Finished, finished
+from unsculpt.experiments.results import Results, families, family
+from unsculpt.plots import before_after, cut_scan, cut_spectra, mass_distribution, ratio_to_ideal
+from unsculpt.plots import tradeoff as draw_tradeoff
+from unsculpt.plots.cut_scan import Scan
+from unsculpt.plots.ratio_to_ideal import Curve
+from unsculpt.plots.tradeoff import IdealCurve, Line
+from unsculpt.whole import whole
+
+COLOURS = {
+    "vDNN": "#000000",
+    "DNN (cf-inputs)": "#CC79A7",
+    "DisCo": "#0072B2",
+    "MoDe": "#D55E00",
+    "adversary": "#009E73",
+    "published DisCo": "#56B4E9",
+}
+METHODS = {"none": "#666666", "paper flow": "#0072B2", "our flow": "#009E73", "quantile": "#D55E00"}
+FLOWS = ("paper flow", "our flow")
+RANDOM = 200
+
+
+def draw(output: str | Path) -> list[Path]:
+    """Draw all figures of a finished run into its folder, as PDF and PNG."""
+    run = finished(Path(output))
+    folder = Path(output) / "figures"
+    folder.mkdir(exist_ok=True)
+    paths = []
+    for name, figure in figures(run):
+        if run.preset.note:
+            figure.suptitle(run.preset.note, x=0.99, ha="right", fontsize=7, color="0.4")
+        for ending in ("pdf", "png"):
+            with whole(folder / f"{name}.{ending}") as draft:
+                figure.savefig(
+                    draft, dpi=130, metadata={"CreationDate": None} if ending == "pdf" else None
+                )
+            paths.append(folder / f"{name}.{ending}")
+    return paths
+
+
+def figures(run: Finished) -> Iterator[tuple[str, Figure]]:
+    """Yield the figures by their file names, in the order of the paper."""
+    test, results = run.jets.test, run.results
+    background = test.label == 0
+    yield "1-mass", mass_distribution(test.mass[background], bins=MASS_BINS)
+    raw = run.scores("vDNN", "classifier")[0]
+    flat = run.scores("vDNN", "paper flow")[0]
+    yield "3-before-and-after", before_after(raw, flat, test.label, test.mass)
+    for recipe in FLOWS:
+        yield f"4-tradeoff-{recipe.replace(' ', '-')}", tradeoff(results, test, recipe)
+    cuts = results.where(step="cuts")
+    if cuts:
+        yield "5-cuts", cut_figure(cuts)
+        yield "6-cut-spectra", spectra_figure(run)
+    yield "7-published-disco", tradeoff(results, test, "paper flow", ("published DisCo",))
+    yield "ratio-to-ideal", ratio_figure(results)
+
+
+def tradeoff(
+    results: Results, test: Jets, recipe: str, names: tuple[str, ...] | None = None
+) -> Figure:
+    """The central figure: 1/JSD50 against R50, inclusive and around the W."""
+    panels = []
+    for end in ("", "_window"):
+        lines = []
+        for name in names or families(results):
+            for decorrelation in ("none", recipe):
+                rows = family(results, name, decorrelation)
+                label = name if decorrelation == "none" else f"cf-{name}"
+                if rows:
+                    lines.append(
+                        Line(
+                            label,
+                            COLOURS[name],
+                            decorrelation != "none",
+                            rows.grid(f"r50{end}"),
+                            rows.grid(f"inverse_jsd50{end}"),
+                        )
+                    )
+        panels.append((lines, ideal_curve(test, lines, window=bool(end))))
+    return draw_tradeoff(
+        panels,
+        titles=(
+            ("$R_{50}$", "$1/\\mathrm{JSD}_{50}$"),
+            ("$R_{50}^{70-100}$", "$1/\\mathrm{JSD}_{50}^{70-100}$"),
+        ),
+    )
+
+
+def ideal_curve(test: Jets, lines: list[Line], *, window: bool) -> IdealCurve:
+    """Select background at random at every rejection of the figure."""
+    mass = test.mass[test.label == 0]
+    counts = np.histogram(mass, WINDOW_BINS if window else MASS_BINS)[0]
+    highest = max(np.max(line.rejection) for line in lines)
+    lowest = min(np.min(line.rejection) for line in lines)
+    rejection = np.geomspace(max(1.2, lowest * 0.9), highest * 1.05, 40)
+    random = np.random.default_rng(0)
+    inverse = np.array([_inverse_of_random(counts, r, random) for r in rejection])
+    return IdealCurve(rejection, inverse.mean(axis=1), inverse.std(axis=1))
+
+
+def _inverse_of_random(
+    counts: NDArray[np.int64], rejection: float, random: np.random.Generator
+) -> list[float]:
+    passing = round(counts.sum() / rejection)
+    draws = random.multivariate_hypergeometric(counts, passing, size=RANDOM)
+    return [1 / metrics.jensen_shannon(draw, counts - draw) for draw in draws]
+
+
+def cut_figure(cuts: Results) -> Figure:
+    """1/JSD at fixed background rejections."""
+    methods = [name for name in METHODS if cuts.where(decorrelation=name)]
+    scans = {
+        _on_disco(name): Scan(
+            METHODS[name], cuts.where(decorrelation=name).grid("inverse_jsd", "rejection")
+        )
+        for name in methods
+    }
+    ideal = np.hstack(
+        [cuts.where(decorrelation=name).grid("ideal", "rejection") for name in methods]
+    )
+    return cut_scan(REJECTIONS, scans, ideal)
+
+
+def spectra_figure(run: Finished) -> Figure:
+    """The spectra behind it."""
+    arrays = run.arrays("DisCo", "cuts")
+    spectra = {
+        _on_disco(name): (colour, arrays[f"spectra {name}"])
+        for name, colour in METHODS.items()
+        if f"spectra {name}" in arrays
+    }
+    return cut_spectra(MASS_BINS, REJECTIONS, spectra, arrays["random"])
+
+
+def _on_disco(method: str) -> str:
+    return {
+        "none": "DisCo",
+        "paper flow": "cf-DisCo",
+        "our flow": "cf-DisCo, our flow",
+        "quantile": "qr-DisCo",
+    }[method]
+
+
+def ratio_figure(results: Results) -> Figure:
+    """Ratio to ideal against the strength and against the number of events of the fit."""
+    by_alpha: dict[str, Curve] = {}
+    for name in ("DisCo", "MoDe"):
+        for recipe, style in zip(FLOWS, (":", "-"), strict=True):
+            rows = family(results, name, recipe)
+            if rows:
+                by_alpha[f"cf-{name}, {recipe}"] = (
+                    COLOURS[name],
+                    style,
+                    rows.values("alpha"),
+                    rows.ratio(),
+                )
+    by_size: dict[str, Curve] = {}
+    for recipe, style in zip(FLOWS, (":", "-"), strict=True):
+        rows = Results(
+            results.where(step="sizes", decorrelation=recipe).rows
+            + family(results, "vDNN", recipe).rows
+        )
+        if rows:
+            by_size[f"cf-vDNN, {recipe}"] = (
+                COLOURS["vDNN"],
+                style,
+                rows.values("events"),
+                rows.ratio("events"),
+            )
+    size = "background jets to fit on"
+    return ratio_to_ideal({r"strength $\alpha$": by_alpha, size: by_size}, log=(size,))
