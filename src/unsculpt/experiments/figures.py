@@ -15,7 +15,14 @@ from unsculpt.experiments.cuts import REJECTIONS
 from unsculpt.experiments.evaluation import MASS_BINS, WINDOW_BINS
 from unsculpt.experiments.finished import Finished, finished
 from unsculpt.experiments.results import Results, families, family
-from unsculpt.plots import before_after, cut_scan, cut_spectra, mass_distribution, ratio_to_ideal
+from unsculpt.plots import (
+    before_after,
+    cut_scan,
+    cut_spectra,
+    mass_distribution,
+    ratio_to_ideal,
+    separation,
+)
 from unsculpt.plots import tradeoff as draw_tradeoff
 from unsculpt.plots.cut_scan import Scan
 from unsculpt.plots.ratio_to_ideal import Curve
@@ -60,6 +67,8 @@ def figures(run: Finished) -> Iterator[tuple[str, Figure]]:
     yield "1-mass", mass_distribution(test.mass[background], bins=MASS_BINS)
     raw = run.scores("vDNN", "classifier")[0]
     flat = run.scores("vDNN", "paper flow")[0]
+    scores = {"vDNN": raw, "cf-vDNN": flat}
+    yield "2-separation-in-bins", separation(scores, test.label, test.mass, bins=MASS_BINS[::5])
     yield "3-before-and-after", before_after(raw, flat, test.label, test.mass)
     for recipe in FLOWS:
         yield f"4-tradeoff-{recipe.replace(' ', '-')}", tradeoff(results, test, recipe)

@@ -9,6 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from unsculpt.plots.style import styled
+
 Floats = NDArray[np.float64]
 
 
@@ -19,6 +21,7 @@ class Scan(NamedTuple):
     inverse_jsd: ArrayLike
 
 
+@styled
 def cut_scan(rejections: Sequence[float], scans: Mapping[str, Scan], ideal: ArrayLike) -> Figure:
     """Draw 1/JSD at each background rejection, with the range over runs and the random bound.
 
@@ -54,5 +57,5 @@ def cut_scan(rejections: Sequence[float], scans: Mapping[str, Scan], ideal: Arra
         )
     axes.set_xticks(place, [f"{100 * rejection:g}" for rejection in rejections])
     axes.set(xlabel="background rejection [%]", ylabel="1/JSD", yscale="log")
-    axes.legend(frameon=False)
+    axes.legend()
     return figure

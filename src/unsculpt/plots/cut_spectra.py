@@ -8,9 +8,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from unsculpt.plots.style import styled
+
 Counts = NDArray[np.integer]
 
 
+@styled
 def cut_spectra(
     edges: ArrayLike,
     rejections: Sequence[float],
@@ -41,7 +44,5 @@ def cut_spectra(
         # An empty bin has no place on a log axis.
         axes.set_ylim(0.5, 3 * high.max())
         axes.set_title(f"{100 * rejection:g}% rejected", fontsize="medium")
-    figure.legend(
-        *plots[0].get_legend_handles_labels(), loc="outside upper center", ncols=6, frameon=False
-    )
+    figure.legend(*plots[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
     return figure

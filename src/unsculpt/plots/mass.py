@@ -6,7 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from unsculpt.plots.style import styled
 
+
+@styled
 def mass_distribution(
     mass: ArrayLike, *, bins: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> Figure:
@@ -23,5 +26,5 @@ def mass_distribution(
     axes = figure.subplots()
     axes.stairs(density, edges, color="#0072B2", fill=True, alpha=0.5, label="QCD")
     axes.set(xlabel="mass [GeV]", ylabel="density [1/GeV]", xlim=(edges[0], edges[-1]))
-    axes.legend(frameon=False)
+    axes.legend()
     return figure

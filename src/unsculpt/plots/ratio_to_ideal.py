@@ -8,10 +8,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from unsculpt.plots.style import styled
+
 Curve = tuple[str, str, ArrayLike, ArrayLike]
 """Colour, style of the line, positions (n,) and ratios (n, seeds)."""
 
 
+@styled
 def ratio_to_ideal(
     panels: Mapping[str, Mapping[str, Curve]], *, log: tuple[str, ...] = ()
 ) -> Figure:
@@ -34,6 +37,6 @@ def ratio_to_ideal(
         if xlabel in log:
             axes.set_xscale("log")
         axes.set(xlabel=xlabel)
-        axes.legend(frameon=False, fontsize="small")
+        axes.legend(fontsize="small")
     plots[0].set(ylabel="1/JSD$_{50}$, ratio to ideal")
     return figure

@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from unsculpt.plots.style import styled
+
 Floats = NDArray[np.float64]
 
 
@@ -39,6 +41,7 @@ class IdealCurve(NamedTuple):
     spread: Floats
 
 
+@styled
 def tradeoff(
     panels: Sequence[tuple[Sequence[Line], IdealCurve]],
     *,
@@ -57,9 +60,7 @@ def tradeoff(
         for line in lines:
             _line(axes, line)
         axes.set(xlabel=xlabel, ylabel=ylabel, yscale="log")
-    figure.legend(
-        *plots[0].get_legend_handles_labels(), loc="outside upper center", ncols=6, frameon=False
-    )
+    figure.legend(*plots[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
     return figure
 
 
