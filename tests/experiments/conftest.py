@@ -1,6 +1,6 @@
 import pytest
 
-from unsculpt.experiments import Preset, run
+from unsculpt.experiments import Preset, run, study
 
 
 @pytest.fixture(scope="session")
@@ -25,4 +25,12 @@ def tiny():
 def folder(tiny, tmp_path_factory):
     folder = tmp_path_factory.mktemp("study") / "reproduction"
     run(tiny, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def studied(folder):
+    pytest.importorskip("iminuit")
+    pytest.importorskip("pyBumpHunter")
+    study(folder)
     return folder

@@ -1,8 +1,9 @@
 from unsculpt.experiments.figures import draw
+from unsculpt.experiments.page import write_page
 
 
-def test_all_figures_are_drawn(folder):
-    names = {path.name for path in draw(folder)}
+def test_all_figures_are_drawn(studied):
+    names = {path.name for path in draw(studied)}
     for figure in (
         "1-mass",
         "2-separation-in-bins",
@@ -13,7 +14,21 @@ def test_all_figures_are_drawn(folder):
         "6-cut-spectra",
         "7-published-disco",
         "ratio-to-ideal",
+        "search",
     ):
         for ending in ("pdf", "png"):
             assert f"{figure}.{ending}" in names
-            assert (folder / "figures" / f"{figure}.{ending}").stat().st_size > 5000
+            assert (studied / "figures" / f"{figure}.{ending}").stat().st_size > 5000
+
+
+def test_the_page_answers_every_claim(studied):
+    draw(studied)
+    text = write_page(studied).read_text()
+    assert "preset tiny" in text  # nobody takes it for the full study
+    assert text.count("| yes |") + text.count("| **no** |") >= 10
+    for name in ("vDNN", "DisCo", "MoDe", "adversary", "cf-vDNN"):
+        assert name in text
+    assert "nan" not in text
+    for line in text.splitlines():
+        if line.startswith("!["):
+            assert (studied / line.rpartition("(")[2].rstrip(")")).exists()

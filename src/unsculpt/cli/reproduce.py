@@ -45,12 +45,16 @@ def reproduce(
     """
     from rich.console import Console
 
-    from unsculpt.experiments import run
+    from unsculpt.experiments import run, study
 
     console = Console()
     table = run(preset.value, output, data=data, console=console)
-    console.print(f"Results: [bold]{table}[/bold]")
     if figures:
         from unsculpt.experiments.figures import draw
+        from unsculpt.experiments.page import write_page
 
-        console.print(f"{len(draw(output))} figures in [bold]{output / 'figures'}[/bold]")
+        table = study(output, console=console)
+        draw(output)
+        page = write_page(output)
+        console.print(f"Figures: [bold]{output / 'figures'}[/bold], page: [bold]{page}[/bold]")
+    console.print(f"Results: [bold]{table}[/bold]")

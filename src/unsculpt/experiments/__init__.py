@@ -1,6 +1,6 @@
 """The paper's study, end to end."""
 
-from unsculpt.experiments.grid import run
+from unsculpt.experiments.grid import run, study
 from unsculpt.experiments.presets import PRESETS, Preset
 
-__all__ = ["PRESETS", "Preset", "run"]
+__all__ = ["PRESETS", "Preset", "run", "study"]

@@ -60,16 +60,11 @@ def cuts(
                         "seed": run,
                         "passing": float(passes.mean()),
                     }
-                    | _beside_random(spectra[i, run], everything, random)
+                    | _beside_random(spectra[i, run], everything, rejection, random)
                 )
         arrays[f"spectra {method}"] = spectra[:, 0]
     arrays["random"] = np.stack(
-        [
-            random.multivariate_hypergeometric(
-                everything, round((1 - rejection) * everything.sum()), size=RANDOM_SPECTRA
-            )
-            for rejection in REJECTIONS
-        ]
+        [_random(everything, rejection, RANDOM_SPECTRA, random) for rejection in REJECTIONS]
     )
     return Part(rows, arrays)
 
@@ -89,11 +84,19 @@ def _uniform(raw: Floats) -> Floats:
 
 
 def _beside_random(
-    spectrum: Counts, everything: Counts, random: np.random.Generator
+    spectrum: Counts, everything: Counts, rejection: float, random: np.random.Generator
 ) -> dict[str, float]:
-    """Return 1/JSD to a random sample of the same size, and that of two random samples."""
-    first, second = random.multivariate_hypergeometric(everything, int(spectrum.sum()), size=2)
+    """Return 1/JSD to a random sample of the same size, and that of two of the nominal size."""
+    sample = random.multivariate_hypergeometric(everything, int(spectrum.sum()))
     return {
-        "inverse_jsd": 1 / jensen_shannon(spectrum, first),
-        "ideal": 1 / jensen_shannon(second, first),
+        "inverse_jsd": 1 / jensen_shannon(spectrum, sample),
+        "ideal": 1 / jensen_shannon(*_random(everything, rejection, 2, random)),
     }
+
+
+def _random(
+    everything: Counts, rejection: float, draws: int, random: np.random.Generator
+) -> Counts:
+    """Return spectra of random selections, (draws, bins)."""
+    passing = round((1 - rejection) * everything.sum())
+    return random.multivariate_hypergeometric(everything, passing, size=draws)

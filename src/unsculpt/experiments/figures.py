@@ -23,9 +23,11 @@ from unsculpt.plots import (
     ratio_to_ideal,
     separation,
 )
+from unsculpt.plots import search as draw_search
 from unsculpt.plots import tradeoff as draw_tradeoff
 from unsculpt.plots.cut_scan import Scan
 from unsculpt.plots.ratio_to_ideal import Curve
+from unsculpt.plots.search import Hunt
 from unsculpt.plots.tradeoff import IdealCurve, Line
 from unsculpt.whole import whole
 
@@ -38,6 +40,13 @@ COLOURS = {
     "published DisCo": "#56B4E9",
 }
 METHODS = {"none": "#666666", "paper flow": "#0072B2", "our flow": "#009E73", "quantile": "#D55E00"}
+TAGGERS = {
+    "vDNN": "#D55E00",
+    "DisCo": "#E69F00",
+    "cf-vDNN": "#009E73",
+    "cf-DisCo": "#0072B2",
+    "random": "#666666",
+}
 FLOWS = ("paper flow", "our flow")
 RANDOM = 200
 
@@ -50,7 +59,7 @@ def draw(output: str | Path) -> list[Path]:
     paths = []
     for name, figure in figures(run):
         if run.preset.note:
-            figure.suptitle(run.preset.note, x=0.99, ha="right", fontsize=7, color="0.4")
+            figure.supxlabel(run.preset.note, x=0.01, ha="left", fontsize=7, color="0.4")
         for ending in ("pdf", "png"):
             with whole(folder / f"{name}.{ending}") as draft:
                 figure.savefig(
@@ -78,6 +87,9 @@ def figures(run: Finished) -> Iterator[tuple[str, Figure]]:
         yield "6-cut-spectra", spectra_figure(run)
     yield "7-published-disco", tradeoff(results, test, "paper flow", ("published DisCo",))
     yield "ratio-to-ideal", ratio_figure(results)
+    hunts = results.where(step="search")
+    if hunts:
+        yield "search", search_figure(hunts)
 
 
 def tradeoff(
@@ -194,3 +206,14 @@ def ratio_figure(results: Results) -> Figure:
             )
     size = "background jets to fit on"
     return ratio_to_ideal({r"strength $\alpha$": by_alpha, size: by_size}, log=(size,))
+
+
+def search_figure(hunts: Results) -> Figure:
+    """Fake and real bumps after each tagger."""
+
+    def hunt(tagger: str, colour: str) -> Hunt:
+        rows = sorted(hunts.where(tagger=tagger).rows, key=lambda row: row["efficiency"])
+        names = ("efficiency", "spurious", "expected", "claimed")
+        return Hunt(colour, *([row[name] for row in rows] for name in names))
+
+    return draw_search({tagger: hunt(tagger, colour) for tagger, colour in TAGGERS.items()})

@@ -14,7 +14,7 @@ from unsculpt.experiments.presets import Preset
 from unsculpt.experiments.results import Results
 from unsculpt.experiments.sample import Splits, splits
 from unsculpt.experiments.store import Arrays, Store
-from unsculpt.experiments.tasks import Task, tasks
+from unsculpt.experiments.tasks import Task, studies, tasks
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,6 @@ def finished(output: Path) -> Finished:
         preset,
         jets,
         Store(output),
-        tasks(preset, jets.fingerprint),
+        tasks(preset, jets.fingerprint) + studies(preset, jets.fingerprint),
         Results.read(output / "results.parquet"),
     )

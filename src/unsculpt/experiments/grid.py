@@ -9,12 +9,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from unsculpt.experiments.finished import finished
 from unsculpt.experiments.plan import show_plan
 from unsculpt.experiments.presets import PRESETS, Preset
-from unsculpt.experiments.sample import splits
+from unsculpt.experiments.sample import Splits, splits
 from unsculpt.experiments.steps import perform
 from unsculpt.experiments.store import Store
-from unsculpt.experiments.tasks import tasks
+from unsculpt.experiments.tasks import Task, tasks
 from unsculpt.whole import whole
 
 
@@ -49,13 +50,28 @@ def run(
         draft.write_text(json.dumps(about, indent=1))
     todo = [task for task in plan if not store.has(task)]
     show_plan(plan, todo, preset, jets, console)
+    complete(todo, jets, store, console)
+    return store.merge(plan)
+
+
+def study(output: str | Path, *, console: Console | None = None) -> Path:
+    """Do the studies that work on the scores of a run, and add them to its table.
+
+    On the processor, with the extra `search`: a run on another machine needs neither.
+    """
+    run = finished(Path(output))
+    todo = [task for task in run.tasks if not run.store.has(task)]
+    complete(todo, run.jets, run.store, console or Console())
+    return run.store.merge(run.tasks)
+
+
+def complete(todo: list[Task], jets: Splits, store: Store, console: Console) -> None:
+    """Do tasks one after the other and keep the results of each."""
     begin = time.perf_counter()
     for i, task in enumerate(todo, start=1):
         start = time.perf_counter()
-        scores = store.arrays(task.needs) if task.needs else {}
-        store.write(task, perform(task, jets, scores))
+        store.write(task, perform(task, jets, [store.arrays(needed) for needed in task.needs]))
         now = time.perf_counter()
         console.print(
             f"{i}/{len(todo)} {task.title}: {now - start:.0f} s ({now - begin:.0f} s in all)"
         )
-    return store.merge(plan)

@@ -34,9 +34,13 @@ class Results:
     def __bool__(self) -> bool:
         return bool(self.rows)
 
+    def column(self, name: str) -> list[Any]:
+        """Return a column."""
+        return [row[name] for row in self.rows]
+
     def values(self, column: str) -> list[Any]:
         """Return the different values of a column, in order."""
-        return sorted({row[column] for row in self.rows})
+        return sorted(set(self.column(column)))
 
     def grid(self, value: str, along: str = "alpha") -> Floats:
         """Return the numbers of a column, (values of `along`, seeds)."""

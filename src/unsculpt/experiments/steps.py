@@ -13,24 +13,26 @@ from unsculpt import FlowDecorrelator
 from unsculpt.experiments.cuts import cuts
 from unsculpt.experiments.evaluation import evaluate_all
 from unsculpt.experiments.families import train_family
+from unsculpt.experiments.methods import methods
 from unsculpt.experiments.sample import Splits
+from unsculpt.experiments.search import search
 from unsculpt.experiments.store import Arrays, Part, Row
 from unsculpt.experiments.tasks import Task
 
 Floats = NDArray[np.floating]
 
 
-def perform(task: Task, jets: Splits, scores: Arrays) -> Part:
-    """Do a task; `scores` are the arrays of the task that it needs."""
+def perform(task: Task, jets: Splits, needed: list[Arrays]) -> Part:
+    """Do a task; `needed` are the arrays of the tasks that it needs."""
     with warnings.catch_warnings():
         # A few test jets are lighter or heavier than all jets of the fit.
         warnings.filterwarnings("ignore", "protected is outside")
-        part = STEPS[task.step](task, jets, scores)
+        part = STEPS[task.step](task, jets, *needed)
     common = {"data": task.data, "task": task.name, "step": task.step, "family": task.family}
     return Part([common | {"epochs": task.epochs} | row for row in part.rows], part.arrays)
 
 
-def classifier(task: Task, jets: Splits, _: Arrays) -> Part:
+def classifier(task: Task, jets: Splits) -> Part:
     """Train the classifiers and judge them as they are."""
     start = time.perf_counter()
     fit, test = train_family(task.family, list(task.models), task.epochs, jets)
@@ -93,7 +95,7 @@ def _judge(
 
 def cuts_on_one(task: Task, jets: Splits, scores: Arrays) -> Part:
     """Cut one classifier harder and harder, with flows and quantile regressors of many seeds."""
-    which = task.needs.models.index(task.models[0]) if task.needs else 0
+    which = task.needs[0].models.index(task.models[0])
     return cuts(
         scores["fit"][which],
         scores["test"][which][jets.test.label == 0],
@@ -104,10 +106,12 @@ def cuts_on_one(task: Task, jets: Splits, scores: Arrays) -> Part:
     )
 
 
-STEPS: dict[str, Callable[[Task, Splits, Arrays], Part]] = {
+STEPS: dict[str, Callable[..., Part]] = {
     "classifier": classifier,
     "paper flow": flow,
     "our flow": flow,
     "cuts": cuts_on_one,
     "sizes": sizes,
+    "methods": methods,
+    "search": search,
 }

@@ -10,7 +10,7 @@ from typing import Literal
 
 from unsculpt.experiments.presets import Preset
 
-Step = Literal["classifier", "paper flow", "our flow", "cuts", "sizes", "methods"]
+Step = Literal["classifier", "paper flow", "our flow", "cuts", "sizes", "methods", "search"]
 
 SINGLE = 200.0  # the strength of DisCo whose cuts the paper shows
 
@@ -26,7 +26,7 @@ class Task:
         epochs: of the training.
         data: which jets, by their fingerprint.
         options: what else the step wants to know: runs, or numbers of events.
-        needs: the task that makes the scores.
+        needs: the tasks whose arrays it works on.
     """
 
     step: Step
@@ -35,7 +35,7 @@ class Task:
     epochs: int
     data: str
     options: tuple[int, ...] = ()
-    needs: Task | None = None
+    needs: tuple[Task, ...] = ()
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class Task:
 
 
 def tasks(preset: Preset, data: str) -> list[Task]:
-    """Return everything that is to be done, in order."""
+    """Return what is to be trained, in order."""
     plan: list[Task] = []
     families: list[tuple[str, Sequence[float], int]] = [
         ("vDNN", (0.0,), preset.epochs),
@@ -64,12 +64,26 @@ def tasks(preset: Preset, data: str) -> list[Task]:
         scores = Task("classifier", family, models, epochs, data)
         plan.append(scores)
         plan += [
-            Task(step, family, models, preset.epochs, data, needs=scores)
+            Task(step, family, models, preset.epochs, data, needs=(scores,))
             for step in ("paper flow", "our flow")
         ]
-        if family == "DisCo" and (SINGLE, 0) in models:
-            single = ((SINGLE, 0),)
-            plan.append(Task("cuts", family, single, preset.epochs, data, (preset.runs,), scores))
         if family == "vDNN":
-            plan.append(Task("sizes", family, models, preset.epochs, data, preset.sizes, scores))
+            plan.append(Task("sizes", family, models, preset.epochs, data, preset.sizes, (scores,)))
+        if family == "DisCo":
+            single = ((SINGLE, 0),)
+            plan.append(
+                Task("cuts", family, single, preset.epochs, data, (preset.runs,), (scores,))
+            )
     return plan
+
+
+def studies(preset: Preset, data: str) -> list[Task]:
+    """Return what is done with the scores afterwards: it needs no GPU but other libraries."""
+    made = {(task.family, task.step): task for task in tasks(preset, data)}
+    vdnn, disco = made["vDNN", "classifier"], made["DisCo", "classifier"]
+    few = vdnn.models[:3]
+    flows = (made["vDNN", "our flow"], made["DisCo", "our flow"])
+    return [
+        Task("methods", "vDNN", few, preset.epochs, data, needs=(vdnn,)),
+        Task("search", "all", ((SINGLE, 0),), 0, data, (preset.toys,), (vdnn, disco, *flows)),
+    ]

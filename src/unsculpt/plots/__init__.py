@@ -10,6 +10,7 @@ from unsculpt.plots.in_bins import in_bins
 from unsculpt.plots.mass import mass_distribution
 from unsculpt.plots.ratio_to_ideal import ratio_to_ideal
 from unsculpt.plots.score_slices import score_slices
+from unsculpt.plots.search import search
 from unsculpt.plots.separation import separation
 from unsculpt.plots.spectrum import spectrum
 from unsculpt.plots.tradeoff import tradeoff
@@ -25,6 +26,7 @@ __all__ = [
     "mass_distribution",
     "ratio_to_ideal",
     "score_slices",
+    "search",
     "separation",
     "spectrum",
     "tradeoff",

@@ -57,5 +57,7 @@ def cut_scan(rejections: Sequence[float], scans: Mapping[str, Scan], ideal: Arra
         )
     axes.set_xticks(place, [f"{100 * rejection:g}" for rejection in rejections])
     axes.set(xlabel="background rejection [%]", ylabel="1/JSD", yscale="log")
+    axes.set_xlim(-0.5, len(rejections) - 0.5)
+    axes.tick_params(axis="x", which="minor", bottom=False, top=False)
     axes.legend()
     return figure
