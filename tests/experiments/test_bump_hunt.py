@@ -14,7 +14,7 @@ from unsculpt.experiments.bump_hunt import (
 )
 
 INSIDE = window_bins((68, 101))
-SMOOTH = 4000 * np.exp(-(MIDDLES - 50) / 40)
+SMOOTH = 400 * np.exp(-(MIDDLES - 50) / 40)
 
 
 def test_a_window_holds_every_bin_it_touches():

@@ -35,6 +35,23 @@ def reproduce(
             help="W_high_level.npz, the original jets; those of the package if not given.",
         ),
     ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="Instead of training, judge saved scores the same way: a file with columns score, "
+            "label (1: signal) and mass in GeV; if it has them weight, and train (1: fit the flow "
+            "on it; a random half if there is no such column).",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Share the work among so many processes of this machine (Dask)."),
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Share the work on a Dask cluster: its address.")
+    ] = None,
     figures: Annotated[
         bool, typer.Option(help="Draw the figures and write the page after computing.")
     ] = True,
@@ -45,10 +62,18 @@ def reproduce(
     """
     from rich.console import Console
 
+    console = Console()
+    if scores is not None:
+        from unsculpt.experiments.scores import judge
+
+        judge(scores, output, console=console)
+        return
+
     from unsculpt.experiments import run, study
 
-    console = Console()
-    table = run(preset.value, output, data=data, console=console)
+    table = run(
+        preset.value, output, data=data, workers=workers, scheduler=scheduler, console=console
+    )
     if figures:
         from unsculpt.experiments.figures import draw
         from unsculpt.experiments.page import write_page

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from unsculpt import metrics
-from unsculpt.datasets import Jets
+from unsculpt.datasets import toys
+from unsculpt.datasets.toys import Toy
 from unsculpt.experiments.cuts import REJECTIONS
 from unsculpt.experiments.evaluation import MASS_BINS, WINDOW_BINS
 from unsculpt.experiments.finished import Finished, finished
 from unsculpt.experiments.results import Results, families, family
 from unsculpt.plots import (
+    appendix_a_dataset,
+    appendix_a_representations,
     before_after,
     cut_scan,
     cut_spectra,
@@ -31,6 +35,8 @@ from unsculpt.plots.search import Hunt
 from unsculpt.plots.tradeoff import IdealCurve, Line
 from unsculpt.whole import whole
 
+Floats = NDArray[np.floating]
+
 COLOURS = {
     "vDNN": "#000000",
     "DNN (cf-inputs)": "#CC79A7",
@@ -38,6 +44,7 @@ COLOURS = {
     "MoDe": "#D55E00",
     "adversary": "#009E73",
     "published DisCo": "#56B4E9",
+    "your score": "#0072B2",
 }
 METHODS = {"none": "#666666", "paper flow": "#0072B2", "our flow": "#009E73", "quantile": "#D55E00"}
 TAGGERS = {
@@ -54,12 +61,16 @@ RANDOM = 200
 def draw(output: str | Path) -> list[Path]:
     """Draw all figures of a finished run into its folder, as PDF and PNG."""
     run = finished(Path(output))
-    folder = Path(output) / "figures"
-    folder.mkdir(exist_ok=True)
+    return save(figures(run), Path(output) / "figures", run.preset.note)
+
+
+def save(figures: Iterable[tuple[str, Figure]], folder: Path, note: str = "") -> list[Path]:
+    """Write figures as PDF and PNG, with a note in the corner."""
+    folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, figure in figures(run):
-        if run.preset.note:
-            figure.supxlabel(run.preset.note, x=0.01, ha="left", fontsize=7, color="0.4")
+    for name, figure in figures:
+        if note:
+            figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color="0.4")
         for ending in ("pdf", "png"):
             with whole(folder / f"{name}.{ending}") as draft:
                 figure.savefig(
@@ -71,21 +82,23 @@ def draw(output: str | Path) -> list[Path]:
 
 def figures(run: Finished) -> Iterator[tuple[str, Figure]]:
     """Yield the figures by their file names, in the order of the paper."""
-    test, results = run.jets.test, run.results
-    background = test.label == 0
-    yield "1-mass", mass_distribution(test.mass[background], bins=MASS_BINS)
+    test, results, toy = run.jets.test, run.results, toys.appendix_a(50_000, 50_000)
+    mass = test.mass[test.label == 0]
+    yield "1-mass", mass_distribution(mass, bins=MASS_BINS)
     raw = run.scores("vDNN", "classifier")[0]
     flat = run.scores("vDNN", "paper flow")[0]
     scores = {"vDNN": raw, "cf-vDNN": flat}
     yield "2-separation-in-bins", separation(scores, test.label, test.mass, bins=MASS_BINS[::5])
     yield "3-before-and-after", before_after(raw, flat, test.label, test.mass)
     for recipe in FLOWS:
-        yield f"4-tradeoff-{recipe.replace(' ', '-')}", tradeoff(results, test, recipe)
+        yield f"4-tradeoff-{recipe.replace(' ', '-')}", tradeoff(results, mass, recipe)
     cuts = results.where(step="cuts")
     if cuts:
         yield "5-cuts", cut_figure(cuts)
         yield "6-cut-spectra", spectra_figure(run)
-    yield "7-published-disco", tradeoff(results, test, "paper flow", ("published DisCo",))
+    yield "7-published-disco", tradeoff(results, mass, "paper flow", ("published DisCo",))
+    yield "8-appendix-a-dataset", appendix_a_dataset(toy.score, toy.protected, toy.label)
+    yield "8-appendix-a-likelihood-ratio", appendix_a_figure(toy)
     yield "ratio-to-ideal", ratio_figure(results)
     hunts = results.where(step="search")
     if hunts:
@@ -93,9 +106,16 @@ def figures(run: Finished) -> Iterator[tuple[str, Figure]]:
 
 
 def tradeoff(
-    results: Results, test: Jets, recipe: str, names: tuple[str, ...] | None = None
+    results: Results, mass: Floats, recipe: str, names: tuple[str, ...] | None = None
 ) -> Figure:
-    """The central figure: 1/JSD50 against R50, inclusive and around the W."""
+    """The central figure: 1/JSD50 against R50, inclusive and around the W.
+
+    Args:
+        results: the table.
+        mass: of the background, of which random selections are made.
+        recipe: of the flow.
+        names: the families; all of the main grid if not given.
+    """
     panels = []
     for end in ("", "_window"):
         lines = []
@@ -113,7 +133,7 @@ def tradeoff(
                             rows.grid(f"inverse_jsd50{end}"),
                         )
                     )
-        panels.append((lines, ideal_curve(test, lines, window=bool(end))))
+        panels.append((lines, ideal_curve(mass, lines, window=bool(end))))
     return draw_tradeoff(
         panels,
         titles=(
@@ -123,9 +143,8 @@ def tradeoff(
     )
 
 
-def ideal_curve(test: Jets, lines: list[Line], *, window: bool) -> IdealCurve:
+def ideal_curve(mass: Floats, lines: list[Line], *, window: bool) -> IdealCurve:
     """Select background at random at every rejection of the figure."""
-    mass = test.mass[test.label == 0]
     counts = np.histogram(mass, WINDOW_BINS if window else MASS_BINS)[0]
     highest = max(np.max(line.rejection) for line in lines)
     lowest = min(np.min(line.rejection) for line in lines)
@@ -217,3 +236,19 @@ def search_figure(hunts: Results) -> Figure:
         return Hunt(colour, *([row[name] for row in rows] for name in names))
 
     return draw_search({tagger: hunt(tagger, colour) for tagger, colour in TAGGERS.items()})
+
+
+def appendix_a_figure(toy: Toy) -> Figure:
+    """Two maps that decorrelate the background of appendix A, of which one mixes the classes."""
+    x, m = toy.score, toy.protected
+    kept, mirrored = x + 10 * m, np.where(m == 0, x, -x - 10)
+    # The known densities of signal over background in each representation.
+    both = norm.pdf(kept, 2, 0.3) + norm.pdf(kept, -2, 0.3)
+    ratios = {
+        "$f_1$: shifted": (kept, np.log(both / 2) - norm.logpdf(kept)),
+        "$f_2$: shifted and mirrored": (
+            mirrored,
+            norm.logpdf(mirrored, 2, 0.3) - norm.logpdf(mirrored),
+        ),
+    }
+    return appendix_a_representations(ratios, toy.label)

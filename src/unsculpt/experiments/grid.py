@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from unsculpt.experiments.cluster import complete_on_cluster
 from unsculpt.experiments.finished import finished
 from unsculpt.experiments.plan import show_plan
 from unsculpt.experiments.presets import PRESETS, Preset
@@ -24,6 +25,8 @@ def run(
     output: str | Path = "reproduction",
     *,
     data: str | Path | None = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
     console: Console | None = None,
 ) -> Path:
     """Train everything that the output folder lacks, and write the table of results.
@@ -34,6 +37,8 @@ def run(
         preset: "quick", "paper", or one of your own.
         output: folder for the results.
         data: W_high_level.npz; the shipped jets if not given.
+        scheduler: address of a Dask cluster to work on.
+        workers: processes to start on this machine, as a cluster; needs the extra `dask`.
         console: where to report.
 
     Returns:
@@ -50,7 +55,12 @@ def run(
         draft.write_text(json.dumps(about, indent=1))
     todo = [task for task in plan if not store.has(task)]
     show_plan(plan, todo, preset, jets, console)
-    complete(todo, jets, store, console)
+    if scheduler is None and workers is None:
+        complete(todo, jets, store, console)
+    else:
+        complete_on_cluster(
+            todo, source, preset.jets, store, console, scheduler=scheduler, workers=workers
+        )
     return store.merge(plan)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,7 @@ def write_page(output: str | Path, page: str | Path | None = None, images: str =
         *tables(run.results),
         "## Figures",
         *(f"![{CAPTIONS[name]}]({images}/{name}.png)\n\n*{CAPTIONS[name]}*" for name in drawn),
+        (files("unsculpt.experiments") / "method.md").read_text().strip(),
     ]
     with whole(path) as draft:
         draft.write_text("\n\n".join(parts) + "\n")

@@ -1,5 +1,6 @@
 """Figures: a function takes arrays and returns a matplotlib Figure."""
 
+from unsculpt.plots.appendix_a import appendix_a_dataset, appendix_a_representations
 from unsculpt.plots.before_after import before_after
 from unsculpt.plots.cut import cut
 from unsculpt.plots.cut_scan import cut_scan
@@ -16,6 +17,8 @@ from unsculpt.plots.spectrum import spectrum
 from unsculpt.plots.tradeoff import tradeoff
 
 __all__ = [
+    "appendix_a_dataset",
+    "appendix_a_representations",
     "before_after",
     "cut",
     "cut_scan",
