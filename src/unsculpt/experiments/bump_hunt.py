@@ -61,15 +61,16 @@ def fit_sidebands(counts: Floats, inside: NDArray[np.bool_]) -> Background:
     expected = np.exp(np.clip(BASIS @ best, -50, 50))
     information = BASIS[~inside].T @ (expected[~inside, None] * BASIS[~inside])
     slope = expected[inside] @ BASIS[inside]
-    variance = slope @ np.linalg.solve(information, slope)
-    return Background(expected, float(expected[inside].sum()), float(np.sqrt(variance)))
+    # With next to no events some coefficients are free: the pseudo-inverse leaves them out.
+    variance = slope @ np.linalg.pinv(information, hermitian=True) @ slope
+    return Background(expected, float(expected[inside].sum()), float(np.sqrt(max(variance, 0))))
 
 
 def significance(counts: Floats, inside: NDArray[np.bool_]) -> float:
     """Return by how many standard deviations the window exceeds the fit to the sidebands."""
     background = fit_sidebands(counts, inside)
     excess = counts[inside].sum() - background.in_window
-    return float(excess / np.sqrt(background.in_window + background.error**2))
+    return float(excess / np.sqrt(max(background.in_window, 1) + background.error**2))
 
 
 def pseudo_experiments(spectrum: Floats, inside: NDArray[np.bool_], toys: int, seed: int) -> Floats:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unsculpt import FlowDecorrelator
+from unsculpt import FlowDecorrelator, QuantileDecorrelator
+from unsculpt.decorrelators import Decorrelator
 from unsculpt.experiments.evaluation import MASS_BINS
 from unsculpt.experiments.store import Part
 from unsculpt.metrics import jensen_shannon
@@ -38,12 +39,16 @@ def cuts(
     random = np.random.default_rng(0)
     everything = np.histogram(test_mass, MASS_BINS)[0]
     raw = np.repeat(test_score[:, None], runs, axis=1)
-    levels = {
-        "none": _uniform(raw),
-        "paper flow": _flow(
-            FlowDecorrelator.paper(epochs=epochs), fit_score, fit_mass, raw, test_mass
-        ),
-        "our flow": _flow(FlowDecorrelator(), fit_score, fit_mass, raw, test_mass),
+    methods: dict[str, Decorrelator] = {
+        "paper flow": FlowDecorrelator.paper(epochs=epochs),
+        "our flow": FlowDecorrelator(),
+        "quantile": QuantileDecorrelator.paper(quantiles=REJECTIONS, epochs=epochs),
+    }
+    # A column for every training: they differ in their first weights.
+    columns = np.repeat(fit_score[:, None], runs, axis=1)
+    levels = {"none": _uniform(raw)} | {
+        name: method.fit(columns, fit_mass).transform(raw, test_mass)
+        for name, method in methods.items()
     }
     rows = []
     arrays: dict[str, NDArray[np.generic]] = {"everything": everything}
@@ -67,14 +72,6 @@ def cuts(
         [_random(everything, rejection, RANDOM_SPECTRA, random) for rejection in REJECTIONS]
     )
     return Part(rows, arrays)
-
-
-def _flow(
-    flow: FlowDecorrelator, fit_score: Floats, fit_mass: Floats, raw: Floats, test_mass: Floats
-) -> Floats:
-    """Return the decorrelated score, one column for each of many trainings."""
-    columns = np.repeat(fit_score[:, None], raw.shape[1], axis=1)
-    return flow.fit(columns, fit_mass).transform(raw, test_mass)
 
 
 def _uniform(raw: Floats) -> Floats:

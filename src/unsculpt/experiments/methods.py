@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 import unsculpt as us
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.experiments.evaluation import evaluate
@@ -12,9 +14,18 @@ from unsculpt.experiments.sample import Splits
 from unsculpt.experiments.store import Arrays, Part
 from unsculpt.experiments.tasks import Task
 
+QUANTILES = tuple(np.linspace(0.01, 0.99, 99))
+
 METHODS: dict[str, Callable[[int], Decorrelator]] = {
-    "flow": lambda epochs: us.FlowDecorrelator(),
-    "paper's flow": lambda epochs: us.FlowDecorrelator.paper(epochs=epochs),
+    "flow, ours": lambda epochs: us.FlowDecorrelator(),
+    "flow, the paper's": lambda epochs: us.FlowDecorrelator.paper(epochs=epochs),
+    "splines": lambda epochs: us.SplineDecorrelator(),
+    "quantile regression, 99 quantiles": lambda epochs: us.QuantileDecorrelator(
+        QUANTILES, continuous=True
+    ),
+    # Flat at one working point only: about where half of the signal of a vDNN passes.
+    "nearest neighbours, at 3%": lambda epochs: us.KNNDecorrelator(0.03),
+    "designed tagger (DDT)": lambda epochs: us.DDTDecorrelator(),
 }
 
 
