@@ -49,8 +49,8 @@ def appendix_a_representations(
     ):
         _classes(row[0], np.asarray(feature), labels)
         row[0].set_title(name)
-        _classes(row[1], np.clip(ratio, -15, None), labels)
-        row[1].set(xlabel="log likelihood ratio")
+        _classes(row[1], np.clip(ratio, -10, None), labels)
+        row[1].set(xlabel="log likelihood ratio", yscale="log")
         row[1].set_title(f"{name}, AUC {metrics.auc(ratio, labels):.3f}")
     return figure
 
