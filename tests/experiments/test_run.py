@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -31,7 +32,9 @@ def test_every_model_has_a_row_before_and_after_each_flow(folder, tiny):
 def test_numbers_of_a_row_are_those_of_its_scores(folder):
     run = finished(folder)
     (row,) = run.results.where(step="classifier", family="vDNN", seed=0).rows
-    numbers = evaluate(run.scores("vDNN", "classifier")[0], run.jets.test.label, run.jets.test.mass)
+    numbers = evaluate(
+        run.score(("vDNN", 0.0, 0), "classifier"), run.jets.test.label, run.jets.test.mass
+    )
     assert numbers == pytest.approx({name: row[name] for name in numbers})
 
 
@@ -82,8 +85,17 @@ def test_the_paper_s_grid():
     for family in ("DisCo", "MoDe"):
         (task,) = (t for t in plan if (t.family, t.step) == (family, "classifier"))
         assert len(task.models) == 130
-        assert {alpha for alpha, _ in task.models} == set(range(0, 301, 25))
+        assert {alpha for _, alpha, _ in task.models} == set(range(0, 301, 25))
         assert task.epochs == 100
+
+
+def test_flows_are_trained_in_as_many_programs_as_asked_for(tiny):
+    together, apart = (tasks(replace(tiny, together=n), "") for n in (100, 4))
+    for plan, programs in ((together, 1), (apart, 3)):
+        flows = [task for task in plan if task.step == "our flow"]
+        assert len(flows) == programs
+        assert len({model for task in flows for model in task.models}) == 10
+        assert [task.options for task in flows] == [(2,), (0,), (0,)][:programs]
 
 
 def test_other_settings_are_other_tasks(tiny):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unsculpt import FlowDecorrelator, QuantileDecorrelator
-from unsculpt.decorrelators import Decorrelator
+from unsculpt import QuantileDecorrelator
 from unsculpt.experiments.evaluation import MASS_BINS
-from unsculpt.experiments.store import Part
+from unsculpt.experiments.sample import Splits
+from unsculpt.experiments.store import Arrays, Part
+from unsculpt.experiments.tasks import Task
 from unsculpt.metrics import jensen_shannon
 
 Floats = NDArray[np.floating]
@@ -18,16 +19,8 @@ REJECTIONS = (0.5, 0.9, 0.95, 0.99)
 RANDOM_SPECTRA = 100
 
 
-def cuts(
-    fit_score: Floats,
-    test_score: Floats,
-    fit_mass: Floats,
-    test_mass: Floats,
-    *,
-    runs: int,
-    epochs: int,
-) -> Part:
-    """Decorrelate one score `runs` times by each method and cut at fixed background rejections.
+def cuts(task: Task, jets: Splits, disco: Arrays, paper: Arrays, ours: Arrays) -> Part:
+    """Cut one score, decorrelated many times by each method, at fixed background rejections.
 
     The divergence is that between the spectrum after a cut and a random sample of the background
     of the same size, as in the paper; the ideal one is between two random samples.
@@ -36,30 +29,31 @@ def cuts(
         A row for each method, rejection and run; and spectra after each cut: of the first run of
         each method, and the range of random ones.
     """
+    (runs,), which = task.options, task.needs[0].kept.index(task.models[0])
+    fit, test = jets.train.label == 0, jets.test.label == 0
+    raw, test_mass = disco["test"][which][test], jets.test.mass[test]
+    # A column for every training: they differ in their first weights.
+    regression = QuantileDecorrelator.paper(quantiles=REJECTIONS, epochs=task.epochs)
+    regression.fit(np.tile(disco["fit"][which], (runs, 1)).T, jets.train.mass[fit])
+    levels = {
+        "none": np.tile(_uniform(raw), (runs, 1)),
+        "paper flow": paper["runs"],
+        "our flow": ours["runs"],
+        "quantile": regression.transform(np.tile(raw, (runs, 1)).T, test_mass).T,
+    }
     random = np.random.default_rng(0)
     everything = np.histogram(test_mass, MASS_BINS)[0]
-    raw = np.repeat(test_score[:, None], runs, axis=1)
-    methods: dict[str, Decorrelator] = {
-        "paper flow": FlowDecorrelator.paper(epochs=epochs),
-        "our flow": FlowDecorrelator(),
-        "quantile": QuantileDecorrelator.paper(quantiles=REJECTIONS, epochs=epochs),
-    }
-    # A column for every training: they differ in their first weights.
-    columns = np.repeat(fit_score[:, None], runs, axis=1)
-    levels = {"none": _uniform(raw)} | {
-        name: method.fit(columns, fit_mass).transform(raw, test_mass)
-        for name, method in methods.items()
-    }
     rows = []
     arrays: dict[str, NDArray[np.generic]] = {"everything": everything}
     for method, level in levels.items():
         spectra = np.zeros((len(REJECTIONS), runs, len(everything)), dtype=np.int64)
         for i, rejection in enumerate(REJECTIONS):
             for run in range(runs):
-                passes = level[:, run] >= rejection
+                passes = level[run] >= rejection
                 spectra[i, run] = np.histogram(test_mass[passes], MASS_BINS)[0]
                 rows.append(
                     {
+                        "family": task.family,
                         "decorrelation": method,
                         "rejection": rejection,
                         "seed": run,
@@ -76,8 +70,7 @@ def cuts(
 
 def _uniform(raw: Floats) -> Floats:
     """Return the score through its own distribution, so that one cut suits all methods."""
-    rank = np.argsort(np.argsort(raw, axis=0, kind="stable"), axis=0, kind="stable")
-    return (rank + 0.5) / len(raw)
+    return (np.argsort(np.argsort(raw)) + 0.5) / len(raw)
 
 
 def _beside_random(

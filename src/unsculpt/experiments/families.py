@@ -33,14 +33,22 @@ class Family:
     Attributes:
         new: makes one from a strength.
         planed: whether pT is planed away and left out of the inputs.
+        decorrelated: whether a flow decorrelates the inputs first, the same for all seeds.
     """
 
     new: Callable[..., Classifier]
     planed: bool = False
+    decorrelated: bool = False
+
+
+def vdnn(alpha: float, **parameters: Any) -> Classifier:
+    """The plain network, which has no strength."""
+    return Classifier.vdnn(**parameters)
 
 
 FAMILIES = {
-    "vDNN": Family(lambda alpha, **parameters: Classifier.vdnn(**parameters)),
+    "vDNN": Family(vdnn),
+    "DNN (cf-inputs)": Family(vdnn, decorrelated=True),
     "DisCo": Family(Classifier.disco),
     "MoDe": Family(Classifier.mode),
     "adversary": Family(Classifier.adversarial),
@@ -49,32 +57,40 @@ FAMILIES = {
 
 
 def train_family(
-    family: str, models: list[tuple[float, int]], epochs: int, jets: Splits
+    family: str,
+    models: list[tuple[float, int]],
+    epochs: int,
+    jets: Splits,
+    feature_epochs: int = 0,
 ) -> tuple[Table, Table]:
     """Train a classifier for each strength and seed.
+
+    Args:
+        family: by its name.
+        models: strength and seed of each.
+        epochs: of the classifiers.
+        jets: to train on and to score.
+        feature_epochs: of the flow on the inputs, if the family has one.
 
     Returns:
         Their scores, log odds, on the background to fit on and on the test jets, (models, n).
     """
     recipe, train, test = FAMILIES[family], jets.train, jets.test
     background = train.label == 0
-    classifiers = [recipe.new(alpha, seed=seed, epochs=epochs) for alpha, seed in models]
-    inputs, weight = slice(None), None
+    inputs, weight = [train.features, test.features], None
     if recipe.planed:
-        inputs = np.array(train.names) != "pt"
+        others = np.array(train.names) != "pt"
         pt = train.features[:, train.names.index("pt")]
         weight = planing_weights(pt, train.label) * balance_weights(train.label)
-    fit_many(
-        classifiers,
-        train.features[:, inputs],
+        inputs = [features[:, others] for features in inputs]
+    classifiers = fit_many(
+        [recipe.new(alpha, seed=seed, epochs=epochs) for alpha, seed in models],
+        inputs[0],
         train.label,
         protected=train.mass,
         sample_weight=weight,
     )
-    return (
-        score_all(classifiers, train.features[background][:, inputs]),
-        score_all(classifiers, test.features[:, inputs]),
-    )
+    return score_all(classifiers, inputs[0][background]), score_all(classifiers, inputs[1])
 
 
 def score_all(classifiers: list[Classifier], features: NDArray[np.floating]) -> Table:

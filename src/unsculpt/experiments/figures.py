@@ -85,8 +85,7 @@ def figures(run: Finished) -> Iterator[tuple[str, Figure]]:
     test, results, toy = run.jets.test, run.results, toys.appendix_a(50_000, 50_000)
     mass = test.mass[test.label == 0]
     yield "1-mass", mass_distribution(mass, bins=MASS_BINS)
-    raw = run.scores("vDNN", "classifier")[0]
-    flat = run.scores("vDNN", "paper flow")[0]
+    raw, flat = (run.score(("vDNN", 0.0, 0), step) for step in ("classifier", "paper flow"))
     scores = {"vDNN": raw, "cf-vDNN": flat}
     yield "2-separation-in-bins", separation(scores, test.label, test.mass, bins=MASS_BINS[::5])
     yield "3-before-and-after", before_after(raw, flat, test.label, test.mass)
@@ -179,7 +178,7 @@ def cut_figure(cuts: Results) -> Figure:
 
 def spectra_figure(run: Finished) -> Figure:
     """The spectra behind it."""
-    arrays = run.arrays("DisCo", "cuts")
+    arrays = run.arrays("cuts")
     spectra = {
         _on_disco(name): (colour, arrays[f"spectra {name}"])
         for name, colour in METHODS.items()

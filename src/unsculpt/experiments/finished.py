@@ -14,7 +14,7 @@ from unsculpt.experiments.presets import Preset
 from unsculpt.experiments.results import Results
 from unsculpt.experiments.sample import Splits, splits
 from unsculpt.experiments.store import Arrays, Store
-from unsculpt.experiments.tasks import Task, studies, tasks
+from unsculpt.experiments.tasks import Model, Task, studies, tasks
 
 
 @dataclass(frozen=True)
@@ -27,18 +27,15 @@ class Finished:
     tasks: list[Task]
     results: Results
 
-    def arrays(self, family: str, step: str) -> Arrays:
-        """Return the arrays of a task."""
-        (task,) = (t for t in self.tasks if (t.family, t.step) == (family, step))
-        return self.store.arrays(task)
+    def arrays(self, step: str) -> Arrays:
+        """Return the arrays of the first task of a step."""
+        return self.store.arrays(next(task for task in self.tasks if task.step == step))
 
-    def scores(self, family: str, step: str) -> NDArray[np.floating[Any]]:
-        """Return the scores of the test jets by the first seed, (strengths, n)."""
-        scores = self.arrays(family, step)["test"]
-        if step != "classifier":
-            return scores
-        (task,) = (t for t in self.tasks if (t.family, t.step) == (family, step))
-        return scores[[seed == 0 for _, seed in task.models]]
+    def score(self, model: Model, step: str) -> NDArray[np.floating[Any]]:
+        """Return the scores of the test jets by one classifier, as it is or after a flow."""
+        task = next(t for t in self.tasks if t.step == step and model in t.kept)
+        score: NDArray[np.floating[Any]] = self.store.arrays(task)["test"][task.kept.index(model)]
+        return score
 
 
 def finished(output: Path) -> Finished:

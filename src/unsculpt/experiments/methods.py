@@ -35,13 +35,13 @@ def methods(task: Task, jets: Splits, scores: Arrays) -> Part:
     background = jets.train.label == 0
     mass = jets.train.mass[background]
     for name, new in METHODS.items():
-        for which, (_, seed) in enumerate(task.models):
+        for which, (family, _, seed) in enumerate(task.models):
             start = time.perf_counter()
             fitted = new(task.epochs).fit(scores["fit"][which], mass)
             seconds = time.perf_counter() - start
             flat = fitted.transform(scores["test"][which], jets.test.mass)
             rows.append(
-                {"decorrelation": name, "seed": seed, "seconds": seconds}
+                {"family": family, "decorrelation": name, "seed": seed, "seconds": seconds}
                 | evaluate(flat, jets.test.label, jets.test.mass)
             )
     return Part(rows, {})

@@ -15,24 +15,39 @@ from unsculpt.experiments.tasks import Task
 COST = {
     "cpu": {
         "vDNN": (3e-4, 1.4e-6),
+        "DNN (cf-inputs)": (3e-4, 1.4e-6),
         "DisCo": (1e-3, 2e-5),
         "MoDe": (1e-3, 5e-6),
         "adversary": (1e-3, 6e-6),
         "published DisCo": (1e-3, 2e-5),
+        "feature flow": (2e-3, 1e-4),
+        "quantile": (3e-4, 1e-6),
         "paper flow": (5e-4, 2.5e-6),
         "our flow": (5e-4, 2.5e-6),
     },
     "gpu": {
         "vDNN": (2e-4, 3e-8),
+        "DNN (cf-inputs)": (2e-4, 3e-8),
         "DisCo": (5e-4, 1.2e-8),
         "MoDe": (2e-3, 1.2e-8),
         "adversary": (5e-4, 1.2e-8),
         "published DisCo": (5e-4, 1.2e-8),
+        "feature flow": (3e-3, 1e-6),
+        "quantile": (3e-4, 1e-8),
         "paper flow": (6e-4, 3e-8),
         "our flow": (6e-4, 3e-8),
     },
 }
-BATCH = {"vDNN": 256, "MoDe": 2**14, "paper flow": 256, "our flow": 1100}
+BATCH = {
+    "vDNN": 256,
+    "DNN (cf-inputs)": 256,
+    "feature flow": 256,
+    "MoDe": 2**14,
+    "quantile": 256,
+    "paper flow": 256,
+    "our flow": 1100,
+}
+RUNS = ("paper flow", "our flow", "cuts")
 OUR_EPOCHS, OUR_MEMBERS = 20, 8
 SCORING = {"cpu": 0.3, "gpu": 0.1}  # seconds a model, to score and judge it
 COMPILING = 8.0
@@ -55,7 +70,7 @@ def show_plan(
         column.justify = "right"
     for task in plan:
         time = f"{seconds(task, jets, kind):.0f} s" if task in todo else "done"
-        models = len(task.models) * (task.options[0] if task.step == "cuts" else 1)
+        models = len(task.models) + (task.options[0] if task.step in RUNS else 0)
         epochs = OUR_EPOCHS if task.step == "our flow" else task.epochs
         table.add_row(task.title, str(models), str(epochs), time)
     console.print(table)
@@ -73,14 +88,17 @@ def seconds(task: Task, jets: Splits, kind: str) -> float:
     models = len(task.models)
     if task.step == "classifier":
         training = _training(task.family, models, len(jets.train), task.epochs, kind)
+        for epochs in task.options:
+            training += _training("feature flow", 1, background, epochs, kind)
     elif task.step == "cuts":
-        training = _flows(task.options[0], background, task.epochs, kind)
+        training = _training("quantile", task.options[0], background, task.epochs, kind)
     elif task.step == "sizes":
         training = sum(_flows(models, size, task.epochs, kind) for size in task.options)
     elif task.step == "our flow":
-        training = _training(task.step, models * OUR_MEMBERS, background, OUR_EPOCHS, kind)
+        flows = (models + task.options[0]) * OUR_MEMBERS
+        training = _training(task.step, flows, background, OUR_EPOCHS, kind)
     else:
-        training = _training(task.step, models, background, task.epochs, kind)
+        training = _training(task.step, models + task.options[0], background, task.epochs, kind)
     return training + models * SCORING[kind] + COMPILING
 
 

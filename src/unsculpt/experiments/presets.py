@@ -20,6 +20,7 @@ class Preset:
         runs: flows and quantile regressors on one classifier, for the spread over trainings.
         sizes: background events to fit a flow on, to see what more of them bring.
         feature_epochs: of the flow on the input features.
+        together: flows in one program.
         jets: of each class, to train and to test; None for all.
         toys: pseudo-experiments of the search.
     """
@@ -33,6 +34,7 @@ class Preset:
     runs: int
     sizes: tuple[int, ...]
     feature_epochs: int
+    together: int = 400
     jets: int | None = None
     toys: int = 500
 
@@ -58,11 +60,11 @@ PRESETS = {
         "paper",
         seeds=10,
         alphas=tuple(range(0, 301, 25)),
-        few_alphas=(25, 50, 100, 200, 300),
+        few_alphas=(25, 100, 300),
         epochs=100,
         published_epochs=200,
         runs=10,
-        sizes=(5_000, 10_000, 20_000, 50_000),
+        sizes=(5_000, 20_000),
         feature_epochs=100,
     ),
     "quick": Preset(

@@ -14,7 +14,7 @@ from unsculpt.experiments.bump_hunt import (
 )
 from unsculpt.experiments.sample import Splits
 from unsculpt.experiments.store import Arrays, Part
-from unsculpt.experiments.tasks import SINGLE, Task
+from unsculpt.experiments.tasks import Task
 
 Floats = NDArray[np.floating]
 
@@ -25,9 +25,7 @@ LUMINOSITY = 0.2
 WITHOUT_TAGGER = 1.0
 
 
-def search(
-    task: Task, jets: Splits, vdnn: Arrays, disco: Arrays, cf_vdnn: Arrays, cf_disco: Arrays
-) -> Part:
+def search(task: Task, jets: Splits, *needed: Arrays) -> Part:
     """Hunt for a bump after cuts on four taggers and after a random selection.
 
     Returns:
@@ -35,13 +33,11 @@ def search(
         without signal; `expected`, that with signal; `claimed`, what pyBumpHunter claims
         without signal.
     """
-    which = task.needs[1].models.index(task.models[0])
-    strengths = [alpha for alpha, seed in task.needs[3].models if seed == 0]
     scores = {
-        "vDNN": vdnn["test"][0],
-        "DisCo": disco["test"][which],
-        "cf-vDNN": cf_vdnn["test"][0],
-        "cf-DisCo": cf_disco["test"][strengths.index(SINGLE)],
+        ("" if other.step == "classifier" else "cf-") + family: arrays["test"][i]
+        for other, arrays in zip(task.needs, needed, strict=True)
+        for i, (family, alpha, seed) in enumerate(other.kept)
+        if (family, alpha, seed) in task.models
     }
     label, mass = jets.test.label, jets.test.mass.astype(float)
     inside = window_bins(metrics.signal_window(mass[label == 1]))
@@ -60,6 +56,7 @@ def search(
             with_signal = pseudo_experiments(background + signal, inside, toys, seed=1)
             rows.append(
                 {
+                    "family": task.family,
                     "tagger": name,
                     "efficiency": efficiency,
                     "spurious": float(without.mean()),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from unsculpt.experiments.methods import methods
 from unsculpt.experiments.sample import Splits
 from unsculpt.experiments.search import search
 from unsculpt.experiments.store import Arrays, Part, Row
-from unsculpt.experiments.tasks import Task
+from unsculpt.experiments.tasks import SINGLE, Task
 
 Floats = NDArray[np.floating]
 
@@ -28,28 +29,39 @@ def perform(task: Task, jets: Splits, needed: list[Arrays]) -> Part:
         # A few test jets are lighter or heavier than all jets of the fit.
         warnings.filterwarnings("ignore", "protected is outside")
         part = STEPS[task.step](task, jets, *needed)
-    common = {"data": task.data, "task": task.name, "step": task.step, "family": task.family}
-    return Part([common | {"epochs": task.epochs} | row for row in part.rows], part.arrays)
+    common = {"data": task.data, "task": task.name, "step": task.step, "epochs": task.epochs}
+    return Part([common | row for row in part.rows], part.arrays)
 
 
 def classifier(task: Task, jets: Splits) -> Part:
-    """Train the classifiers and judge them as they are."""
+    """Train the classifiers of a family and judge them as they are."""
     start = time.perf_counter()
-    fit, test = train_family(task.family, list(task.models), task.epochs, jets)
-    return Part(
-        _judge(task, jets, test, "none", time.perf_counter() - start),
-        {"fit": fit, "test": test},
-    )
+    models = [(alpha, seed) for _, alpha, seed in task.models]
+    fit, test = train_family(task.family, models, task.epochs, jets, *task.options)
+    rows = _judge(task, jets, test, "none", time.perf_counter() - start)
+    return Part(rows, {"fit": fit, "test": test})
 
 
-def flow(task: Task, jets: Splits, scores: Arrays) -> Part:
-    """Put a flow on top of every classifier; the scores of the first seed are kept for figures."""
+def flow(task: Task, jets: Splits, *needed: Arrays) -> Part:
+    """Put a flow on top of every classifier, and several on top of one."""
+    fit, test = (scores_of(task, needed, which) for which in ("fit", "test"))
+    (runs,) = task.options
+    if runs:
+        one = replace(task, models=(SINGLE,) * runs)
+        fit = np.concatenate([fit, scores_of(one, needed, "fit")])
+        test = np.concatenate([test, scores_of(one, needed, "test")])
     start = time.perf_counter()
-    decorrelator = new_flow(task).fit(scores["fit"].T, jets.train.mass[jets.train.label == 0])
+    decorrelator = new_flow(task.step, task.epochs)
+    decorrelator.fit(fit.T, jets.train.mass[jets.train.label == 0])
     seconds = time.perf_counter() - start
-    flat = decorrelator.transform(scores["test"].T, jets.test.mass).T
-    first = np.array([seed == 0 for _, seed in task.models])
-    return Part(_judge(task, jets, flat, task.step, seconds), {"test": flat[first].astype("f4")})
+    flat = decorrelator.transform(test.T, jets.test.mass).T
+    models = len(task.models)
+    first = [i for i, model in enumerate(task.models) if model in task.kept]
+    arrays = {"test": flat[first], "runs": flat[models:][:, jets.test.label == 0]}
+    return Part(
+        _judge(task, jets, flat[:models], task.step, seconds),
+        {name: scores.astype("f4") for name, scores in arrays.items()},
+    )
 
 
 def sizes(task: Task, jets: Splits, scores: Arrays) -> Part:
@@ -61,7 +73,8 @@ def sizes(task: Task, jets: Splits, scores: Arrays) -> Part:
         chosen = order[:events]
         for recipe in ("paper flow", "our flow"):
             start = time.perf_counter()
-            decorrelator = new_flow(task, recipe).fit(scores["fit"][:, chosen].T, mass[chosen])
+            decorrelator = new_flow(recipe, task.epochs)
+            decorrelator.fit(scores["fit"][:, chosen].T, mass[chosen])
             seconds = time.perf_counter() - start
             flat = decorrelator.transform(scores["test"].T, jets.test.mass).T
             judged = _judge(task, jets, flat, recipe, seconds)
@@ -69,11 +82,19 @@ def sizes(task: Task, jets: Splits, scores: Arrays) -> Part:
     return Part(rows, {})
 
 
-def new_flow(task: Task, recipe: str | None = None) -> FlowDecorrelator:
+def new_flow(recipe: str, epochs: int) -> FlowDecorrelator:
     """Return the paper's flow or ours."""
-    if (recipe or task.step) == "paper flow":
-        return FlowDecorrelator.paper(epochs=task.epochs)
-    return FlowDecorrelator()
+    return FlowDecorrelator.paper(epochs=epochs) if recipe == "paper flow" else FlowDecorrelator()
+
+
+def scores_of(task: Task, needed: Sequence[Arrays], which: str) -> Floats:
+    """Return the scores of the task's classifiers from what it needs, (models, n)."""
+    row = {
+        model: arrays[which][i]
+        for other, arrays in zip(task.needs, needed, strict=True)
+        for i, model in enumerate(other.kept)
+    }
+    return np.stack([row[model] for model in task.models])
 
 
 def _judge(
@@ -82,6 +103,7 @@ def _judge(
     numbers = evaluate_all(scores, jets.test.label, jets.test.mass)
     return [
         {
+            "family": family,
             "alpha": alpha,
             "seed": seed,
             "decorrelation": decorrelation,
@@ -89,28 +111,15 @@ def _judge(
             "seconds": seconds / len(task.models),
             **row,
         }
-        for (alpha, seed), row in zip(task.models, numbers, strict=True)
+        for (family, alpha, seed), row in zip(task.models, numbers, strict=True)
     ]
-
-
-def cuts_on_one(task: Task, jets: Splits, scores: Arrays) -> Part:
-    """Cut one classifier harder and harder, with flows and quantile regressors of many seeds."""
-    which = task.needs[0].models.index(task.models[0])
-    return cuts(
-        scores["fit"][which],
-        scores["test"][which][jets.test.label == 0],
-        jets.train.mass[jets.train.label == 0],
-        jets.test.mass[jets.test.label == 0],
-        runs=task.options[0],
-        epochs=task.epochs,
-    )
 
 
 STEPS: dict[str, Callable[..., Part]] = {
     "classifier": classifier,
     "paper flow": flow,
     "our flow": flow,
-    "cuts": cuts_on_one,
+    "cuts": cuts,
     "sizes": sizes,
     "methods": methods,
     "search": search,

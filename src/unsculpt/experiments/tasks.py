@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -12,7 +13,8 @@ from unsculpt.experiments.presets import Preset
 
 Step = Literal["classifier", "paper flow", "our flow", "cuts", "sizes", "methods", "search"]
 
-SINGLE = 200.0  # the strength of DisCo whose cuts the paper shows
+Model = tuple[str, float, int]
+SINGLE: Model = ("DisCo", 200.0, 0)  # whose cuts the paper shows
 
 
 @dataclass(frozen=True)
@@ -21,69 +23,110 @@ class Task:
 
     Attributes:
         step: what is done.
-        family: of the classifiers.
-        models: strength and seed of each.
+        models: family, strength and seed of each classifier it is about.
         epochs: of the training.
         data: which jets, by their fingerprint.
-        options: what else the step wants to know: runs, or numbers of events.
+        options: what else the step wants to know, such as numbers of events.
         needs: the tasks whose arrays it works on.
     """
 
     step: Step
-    family: str
-    models: tuple[tuple[float, int], ...]
+    models: tuple[Model, ...]
     epochs: int
     data: str
     options: tuple[int, ...] = ()
     needs: tuple[Task, ...] = ()
 
     @property
+    def family(self) -> str:
+        """Of the classifiers, if they are of one."""
+        names = {family for family, _, _ in self.models}
+        return names.pop() if len(names) == 1 else "all families"
+
+    @property
+    def kept(self) -> list[Model]:
+        """The classifiers whose scores of the test jets it keeps, in order.
+
+        After a flow those of the first seed are enough for the figures.
+        """
+        return [model for model in self.models if self.step == "classifier" or model[2] == 0]
+
+    @property
     def name(self) -> str:
         """Different for different descriptions: results are found by it."""
         digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
-        return f"{self.family}-{self.step}-{digest[:12]}".replace(" ", "-")
+        words = re.sub(r"[^\w]+", "-", f"{self.family} {self.step}")
+        return f"{words}-{digest[:12]}"
 
     @property
     def title(self) -> str:
         """For people."""
-        return self.family if self.step == "classifier" else f"{self.family}, {self.step}"
+        return self.family if self.step == "classifier" else f"{self.step}, {self.family}"
 
 
 def tasks(preset: Preset, data: str) -> list[Task]:
     """Return what is to be trained, in order."""
-    plan: list[Task] = []
-    families: list[tuple[str, Sequence[float], int]] = [
-        ("vDNN", (0.0,), preset.epochs),
-        ("DisCo", preset.alphas, preset.epochs),
-        ("MoDe", preset.alphas, preset.epochs),
-        ("adversary", preset.few_alphas, preset.epochs),
-        ("published DisCo", preset.few_alphas, preset.published_epochs),
+    families: list[tuple[str, Sequence[float], int, tuple[int, ...]]] = [
+        ("vDNN", (0.0,), preset.epochs, ()),
+        ("DisCo", preset.alphas, preset.epochs, ()),
+        ("MoDe", preset.alphas, preset.epochs, ()),
+        ("adversary", preset.few_alphas, preset.epochs, ()),
+        ("published DisCo", preset.few_alphas, preset.published_epochs, ()),
     ]
-    for family, alphas, epochs in families:
-        models = tuple((float(a), seed) for a in alphas for seed in range(preset.seeds))
-        scores = Task("classifier", family, models, epochs, data)
-        plan.append(scores)
-        plan += [
-            Task(step, family, models, preset.epochs, data, needs=(scores,))
-            for step in ("paper flow", "our flow")
-        ]
-        if family == "vDNN":
-            plan.append(Task("sizes", family, models, preset.epochs, data, preset.sizes, (scores,)))
-        if family == "DisCo":
-            single = ((SINGLE, 0),)
-            plan.append(
-                Task("cuts", family, single, preset.epochs, data, (preset.runs,), (scores,))
-            )
-    return plan
+    classifiers = {
+        family: Task(
+            "classifier",
+            tuple((family, float(a), seed) for a in alphas for seed in range(preset.seeds)),
+            epochs,
+            data,
+            options,
+        )
+        for family, alphas, epochs, options in families
+    }
+    vdnn, disco = classifiers["vDNN"], classifiers["DisCo"]
+    flows = [
+        flow
+        for step in ("paper flow", "our flow")
+        for flow in _flows(step, list(classifiers.values()), preset, data)
+    ]
+    # Those of the first chunk have the trainings on one classifier.
+    first = [next(flow for flow in flows if flow.step == s) for s in ("paper flow", "our flow")]
+    return [
+        *classifiers.values(),
+        *flows,
+        Task("cuts", (SINGLE,), preset.epochs, data, (preset.runs,), (disco, *first)),
+        Task("sizes", vdnn.models, preset.epochs, data, preset.sizes, (vdnn,)),
+    ]
+
+
+def _flows(step: Step, classifiers: list[Task], preset: Preset, data: str) -> list[Task]:
+    """Put a flow on every classifier, as many in one program as the preset allows.
+
+    A GPU has little to do for one flow: a few hundred take hardly longer. The first program also
+    trains `runs` flows on one and the same classifier.
+    """
+    models = [model for task in classifiers for model in task.models]
+    chunks = [models[i : i + preset.together] for i in range(0, len(models), preset.together)]
+    return [
+        Task(
+            step,
+            tuple(chunk),
+            preset.epochs,
+            data,
+            (0 if i else preset.runs,),
+            tuple(classifiers),
+        )
+        for i, chunk in enumerate(chunks)
+    ]
 
 
 def studies(preset: Preset, data: str) -> list[Task]:
     """Return what is done with the scores afterwards: it needs no GPU but other libraries."""
-    made = {(task.family, task.step): task for task in tasks(preset, data)}
-    vdnn, disco = made["vDNN", "classifier"], made["DisCo", "classifier"]
-    few = vdnn.models[:3]
-    flows = (made["vDNN", "our flow"], made["DisCo", "our flow"])
+    made = tasks(preset, data)
+    classifiers = {task.family: task for task in made if task.step == "classifier"}
+    vdnn, disco = classifiers["vDNN"], classifiers["DisCo"]
+    ours = [task for task in made if task.step == "our flow"]
     return [
-        Task("methods", "vDNN", few, preset.epochs, data, needs=(vdnn,)),
-        Task("search", "all", ((SINGLE, 0),), 0, data, (preset.toys,), (vdnn, disco, *flows)),
+        Task("methods", vdnn.models[:3], preset.epochs, data, needs=(vdnn,)),
+        Task("search", (vdnn.models[0], SINGLE), 0, data, (preset.toys,), (vdnn, disco, *ours)),
     ]
