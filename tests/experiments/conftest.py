@@ -30,7 +30,5 @@ def folder(tiny, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def studied(folder):
-    pytest.importorskip("iminuit")
-    pytest.importorskip("pyBumpHunter")
     study(folder)
     return folder

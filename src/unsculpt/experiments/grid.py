@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
@@ -67,11 +68,14 @@ def run(
 def study(output: str | Path, *, console: Console | None = None) -> Path:
     """Do the studies that work on the scores of a run, and add them to its table.
 
-    On the processor, with the extra `search`: a run on another machine needs neither.
+    They need no GPU, and the bump hunt has an extra of its own: without it, it is left out.
     """
-    run = finished(Path(output))
+    console, run = console or Console(), finished(Path(output))
     todo = [task for task in run.tasks if not run.store.has(task)]
-    complete(todo, run.jets, run.store, console or Console())
+    if not all(find_spec(name) for name in ("iminuit", "pyBumpHunter")):
+        console.print("Without the bump hunt, which needs: pip install 'unsculpt\\[search]'")
+        todo = [task for task in todo if task.step != "search"]
+    complete(todo, run.jets, run.store, console)
     return run.store.merge(run.tasks)
 
 
