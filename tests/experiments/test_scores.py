@@ -34,7 +34,22 @@ def test_saved_scores_are_judged_as_ours_are(saved, tmp_path):
     assert (tmp_path / "out" / "figures" / "tradeoff.pdf").exists()
 
 
-def test_weights_count_and_a_half_is_put_aside(saved, tmp_path):
+class Nothing:
+    """A flow that does nothing, quickly."""
+
+    @classmethod
+    def paper(cls):
+        return cls()
+
+    def fit(self, scores, protected, sample_weight):
+        assert len(sample_weight) == len(scores)
+
+    def transform(self, scores, protected):
+        return scores
+
+
+def test_weights_count_and_a_half_is_put_aside(saved, tmp_path, monkeypatch):
+    monkeypatch.setattr(scores, "FlowDecorrelator", Nothing)
     del saved["train"]
     saved["weight"] = np.random.default_rng(0).uniform(0.5, 1.5, len(saved["score"]))
     pq.write_table(pa.table(saved), tmp_path / "saved.parquet")

@@ -17,7 +17,7 @@ from unsculpt.experiments.presets import PRESETS, Preset
 from unsculpt.experiments.sample import Splits, splits
 from unsculpt.experiments.steps import perform
 from unsculpt.experiments.store import Store
-from unsculpt.experiments.tasks import Task, tasks
+from unsculpt.experiments.tasks import Task, studies, tasks
 from unsculpt.whole import whole
 
 
@@ -62,7 +62,7 @@ def run(
         complete_on_cluster(
             todo, source, preset.jets, store, console, scheduler=scheduler, workers=workers
         )
-    return store.merge(plan)
+    return store.merge(plan + studies(preset, jets.fingerprint))
 
 
 def study(output: str | Path, *, console: Console | None = None) -> Path:
