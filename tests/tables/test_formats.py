@@ -173,7 +173,9 @@ class TestOthersWrote:
     def test_collections_keep_their_counters(self, tmp_path):
         jets = ak.zip({"pt": [[1.0, 2.0], [], [3.0]], "mass": [[5.0, 6.0], [], [7.0]]})
         with uproot.recreate(tmp_path / "a.root") as file:
-            file["Events"] = {"Jet": jets, "run": np.arange(3), "hits": ak.Array([[1], [2, 3], []])}
+            arrays = {"Jet": jets, "run": ak.Array([1, 2, 3]), "hits": ak.Array([[1], [2, 3], []])}
+            tree = file.mktree("Events", {name: a.type.content for name, a in arrays.items()})
+            tree.extend(arrays)
         stream = scan(tmp_path / "a.root")
         with create(tmp_path / "b.root", stream.schema()) as put:
             for chunk in stream.chunks():
@@ -193,8 +195,8 @@ class TestBadFiles:
 
     def test_which_tree(self, tmp_path):
         with uproot.recreate(tmp_path / "a.root") as file:
-            file["one"] = {"x": np.zeros(3)}
-            file["two"] = {"x": np.zeros(3)}
+            file.mktree("one", {"x": "f8"})
+            file.mkrntuple("two", ak.Array({"x": [1.0]}))
         with pytest.raises(ValueError, match=r"has 2 trees \(one, two\); name one after a colon"):
             scan(tmp_path / "a.root")
 

@@ -2,10 +2,14 @@
 
 import typer
 
+from unsculpt.cli.apply import apply
 from unsculpt.cli.demo import demo
 from unsculpt.cli.export import export
+from unsculpt.cli.fit import fit
 from unsculpt.cli.generate import generate
+from unsculpt.cli.info import info
 from unsculpt.cli.reproduce import reproduce
+from unsculpt.cli.shared import EXIT_CODES
 
 app = typer.Typer(
     name="unsculpt",
@@ -13,7 +17,5 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command()(demo)
-app.command()(export)
-app.command()(generate)
-app.command()(reproduce)
+for command in (demo, fit, apply, export, info, generate, reproduce):
+    app.command(epilog=EXIT_CODES)(command)

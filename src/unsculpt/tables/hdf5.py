@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def source(path: Path, inside: str) -> Hdf5Source:
 def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
     """Start a file; give the function that adds rows to it."""
     flat_only(schema, "HDF5 as written here")
-    with h5py.File(path, "w") as file:
+    with _Forgiving(path, "w+") as raw, h5py.File(raw, "w") as file:
         group = file.require_group(inside or "/")
         empty = schema.empty_table()
         for name in schema.names:
@@ -93,8 +94,43 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
                 array, dataset = _storable(to_numpy(table[name])), group[name]
                 dataset.resize(len(dataset) + len(array), axis=0)
                 dataset[len(dataset) - len(array) :] = array
+            raw.check()
 
         yield put
+        file.flush()
+        raw.check()
+
+
+class _Forgiving(FileIO):
+    """A file that keeps what went wrong to itself until asked.
+
+    HDF5 takes Python down with it if the disk is full when it closes a file.
+    """
+
+    error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Write all, or remember why not."""
+        rest = memoryview(data).cast("B")
+        try:
+            while rest and not self.error:
+                rest = rest[super().write(rest) :]
+        except OSError as error:
+            self.error = error
+        return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Make the file as long as this, or remember why not."""
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.error = self.error or error
+            return size or 0
+
+    def check(self) -> None:
+        """Say what went wrong."""
+        if self.error:
+            raise self.error
 
 
 def _read(dataset: Any, part: slice) -> pa.Array:

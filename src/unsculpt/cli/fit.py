@@ -1,0 +1,184 @@
+"""`unsculpt fit`: a decorrelator from events in files."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from unsculpt.cli.shared import (
+    Events,
+    Json,
+    Quiet,
+    check_folder,
+    explained,
+    print_json,
+    progress,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from unsculpt.decorrelators import Decorrelator
+    from unsculpt.tables import Sample, Stream
+
+Method = Literal["flow"]
+METHODS: dict[Method, str] = {"flow": "FlowDecorrelator"}
+
+
+def fit(
+    events: Events,
+    score: Annotated[
+        list[str], typer.Option(help="The score, as a column or an expression; may be repeated.")
+    ],
+    protect: Annotated[
+        list[str],
+        typer.Option(help="What the score shall not know, likewise; text makes categories."),
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", help="The model file to write.")],
+    background: Annotated[
+        str | None,
+        typer.Option(help="Which events are background, such as 'label == 0'; all if not given."),
+    ] = None,
+    signal: Annotated[
+        str | None,
+        typer.Option(help="Which are signal; those that are not background if not given."),
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Event weights, of either sign.")] = None,
+    method: Annotated[Method, typer.Option(help="How to decorrelate.")] = "flow",
+    outside: Annotated[
+        Literal["clip", "raise", "nan"],
+        typer.Option(help="Protected values beyond the fitted range, when the model is applied."),
+    ] = "clip",
+    nan: Annotated[
+        Literal["raise", "drop"],
+        typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
+    ] = "raise",
+    hold_out: Annotated[
+        float,
+        typer.Option(min=0, max=0.9, help="Fraction of the background to judge the model on."),
+    ] = 0.2,
+    seed: Annotated[int, typer.Option(min=0, help="Same events and seed: same model.")] = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Fit a decorrelator on the background in files and judge it on events held out.
+
+    The model is fitted on the background that is not held out; the one that is judged is the one
+    that is written. It remembers its columns: 'unsculpt apply' needs the model and events alone.
+
+    \b
+    Examples:
+      unsculpt fit events.root --score tagger --protect mass --background 'label == 0' -o w.unsculpt
+      unsculpt fit 'run*.root:Events' --score 'log(dnn)' --protect mass --protect pt \\
+          --background 'process == "qcd" and pt > 300' --weight w -o dnn.unsculpt
+    """  # noqa: D301
+    check_folder(output)
+    with explained(quiet=quiet):
+        from unsculpt import tables
+
+        stream = tables.scan(*events)
+        source = {
+            "score": score,
+            "protected": protect,
+            "background": background,
+            "signal": signal,
+            "weight": weight,
+        }
+        with progress("Reading", stream.rows) as advance:
+            sample = tables.read_sample(stream, source, nan=nan, advance=advance)
+        background_events = sample.label == 0
+        held = background_events & _some(len(sample.label), hold_out, seed)
+        to_fit = sample[background_events & ~held]
+        if not quiet and not as_json:
+            _print_read(stream, sample)
+        start = time.perf_counter()
+        model = _new(method, to_fit, outside=outside, seed=seed)
+        model.fit(to_fit.scores, to_fit.protected, sample_weight=to_fit.weight)
+        model.source_ = source
+        model.save(output)
+        answer = {
+            "model": output,
+            "method": METHODS[method],
+            "columns": source,
+            "files": len(stream.sources),
+            "rows": sample.rows,
+            "dropped": sample.dropped,
+            "background": int(background_events.sum()),
+            "signal": int((~background_events).sum()),
+            "fitted_on": len(to_fit.scores),
+            "held_out": int(held.sum()),
+            "seconds": time.perf_counter() - start,
+            "judged": _judged(model, sample[held | ~background_events]) if held.any() else [],
+        }
+    if as_json:
+        print_json(answer)
+    elif not quiet:
+        _print_fit(answer)
+
+
+def _some(events: int, fraction: float, seed: int) -> NDArray[np.bool_]:
+    """Draw events at random, other ones for another seed."""
+    import numpy as np
+
+    return np.random.default_rng([seed, 3]).uniform(size=events) < fraction
+
+
+def _new(method: Method, sample: Sample, **options: Any) -> Decorrelator:
+    """Return a decorrelator with those of the options it has."""
+    from unsculpt import decorrelators
+
+    kind = getattr(decorrelators, METHODS[method])
+    text = [name for name, column in sample.protected.items() if column.dtype.kind in "US"]
+    options |= {"categorical": text} if text else {}
+    known = kind().get_params()
+    new: Decorrelator = kind(**{name: value for name, value in options.items() if name in known})
+    return new
+
+
+def _judged(model: Decorrelator, sample: Sample) -> list[dict[str, Any]]:
+    """Judge the model; it is written already, so that a failure here is a note."""
+    from unsculpt.cli.judging import judge
+
+    try:
+        return judge(model, sample)
+    except ValueError as error:
+        typer.echo(f"Note: the model could not be judged: {error}", err=True)
+        return []
+
+
+def _print_read(stream: Stream, sample: Sample) -> None:
+    signal = int(sample.label.sum())
+    files = f"{len(stream.sources)} file{'s'[: len(stream.sources) - 1]}"
+    dropped = f", {sample.dropped:,} dropped as NaN or infinite" if sample.dropped else ""
+    typer.echo(
+        f"Read {sample.rows:,} rows of {files}: {len(sample.label) - signal:,} background, "
+        f"{signal:,} signal{dropped}."
+    )
+
+
+def _print_fit(answer: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    from unsculpt.cli.judging import table
+
+    console = Console(highlight=False)
+    console.print(
+        f"Fitted a {answer['method']} of {', '.join(answer['columns']['score'])} given "
+        f"{', '.join(answer['columns']['protected'])} on {answer['fitted_on']:,} background events "
+        f"in {answer['seconds']:.0f} s.",
+        markup=False,
+        soft_wrap=True,
+    )
+    if answer["judged"]:
+        console.print(table(answer["judged"]))
+        cut = "50% signal efficiency" if answer["signal"] else "half of the background"
+        console.print(
+            f"[dim]On {answer['held_out']:,} background events held out, cut at {cut}. R50: "
+            "background rejection. 1/JSD50: how little the cut sculpts the background; ideal is "
+            "what a random selection of that size gets.[/dim]"
+        )
+    console.print(f"Model: [bold]{escape(answer['model'])}[/bold]", soft_wrap=True)

@@ -1,0 +1,83 @@
+"""What a decorrelator does to events it has not seen, in numbers."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from unsculpt import metrics
+from unsculpt.decorrelators import Decorrelator
+from unsculpt.tables import Sample
+
+EFFICIENCY = 0.5
+
+
+def judge(model: Decorrelator, sample: Sample) -> list[dict[str, Any]]:
+    """Return rejection and sculpting of each score before and after, beside the ideal.
+
+    At half of the signal; where there is none, at half of the background itself.
+    """
+    inside = copy.copy(model)
+    if "outside" in model.get_params():
+        inside.set_params(outside="clip")  # what is held out may lie a little beyond the fit
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        flat = inside.transform(sample.scores, sample.protected)
+    scores = {"raw": sample.scores, "decorrelated": flat}
+    label, weight, twice = sample.label, sample.weight, slice(None)
+    signal = bool(label.any())
+    if not signal:  # a copy of the background plays the signal
+        twice = np.tile(np.arange(len(label)), 2)  # type: ignore[assignment]
+        label = np.repeat([0, 1], len(label)).astype(np.int8)
+        weight = weight if weight is None else weight[twice]
+    found = []
+    for i, score in enumerate(model.source_["score"] if model.source_ else []):
+        for attribute, values in sample.protected.items():
+            if values.dtype.kind not in "iuf":
+                continue
+            for state, columns in scores.items():
+                column = columns.reshape(len(columns), -1)[twice, i]
+                events = column, label, values[twice]
+                ideal = metrics.ideal_inverse_jsd(
+                    *events, efficiency=EFFICIENCY, sample_weight=weight
+                )
+                cut: dict[str, Any] = {"efficiency": EFFICIENCY, "sample_weight": weight}
+                found.append(
+                    {
+                        "score": score,
+                        "protected": attribute,
+                        "state": state,
+                        "rejection": metrics.rejection(column, label, **cut) if signal else None,
+                        "inverse_jsd": metrics.inverse_jsd(*events, **cut),
+                        "ideal": ideal.mean,
+                        "ideal_spread": ideal.spread,
+                    }
+                )
+    return found
+
+
+def table(judged: list[dict[str, Any]]) -> Table:
+    """Return the numbers as a table for the terminal."""
+    signal = judged[0]["rejection"] is not None
+    cut = f"{EFFICIENCY:.0%}".rstrip("%")
+    drawn = Table(
+        "score", "protected", "", *[f"R{cut}"] * signal, f"1/JSD{cut}", f"ideal 1/JSD{cut}"
+    )
+    for column in drawn.columns[3:]:
+        column.justify = "right"
+    before = None
+    for row in judged:
+        subject = row["score"], row["protected"]
+        drawn.add_row(
+            *(subject if subject != before else ("", "")),
+            row["state"],
+            *([f"{row['rejection']:.1f}"] if signal else []),
+            f"{row['inverse_jsd']:,.1f}",
+            f"{row['ideal']:,.0f} ± {row['ideal_spread']:,.0f}",
+        )
+        before = subject
+    return drawn

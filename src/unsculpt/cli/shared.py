@@ -1,0 +1,72 @@
+"""What the commands share: options, errors in one line, progress."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+EXIT_CODES = "Exit codes: 0 done, 1 the work failed (the last line says why), 2 wrong arguments."
+
+Events = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files, patterns in quotes, trees in files: a.root 'run*.parquet' b.root:Events."
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors alone.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
+
+
+@contextmanager
+def explained(*, quiet: bool = False) -> Iterator[None]:
+    """Run a command: what goes wrong becomes one line and exit code 1."""
+    if quiet:
+        os.environ["TTY_COMPATIBLE"] = "0"  # no progress bars, not from the library either
+    try:
+        yield
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def progress(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a bar on stderr where somebody watches; give the function that moves it on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(show_speed=True)
+    with Progress(
+        *columns, TimeLeft(), console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda steps: bar.advance(task, steps)
+
+
+def print_json(answer: dict[str, Any]) -> None:
+    """Print an answer for scripts; JSON has no NaN and no infinity."""
+    typer.echo(json.dumps(_finite(answer), indent=2))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    return value
+
+
+def check_folder(output: str) -> None:
+    """Refuse a file in a folder that is not there, before the work."""
+    folder = os.path.dirname(output.rstrip("/")) or "."
+    if not os.path.isdir(folder):
+        raise typer.BadParameter(f"there is no folder {folder}", param_hint="--output")

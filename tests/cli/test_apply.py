@@ -1,0 +1,150 @@
+import json
+import resource
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import unsculpt as us
+from unsculpt.tables import scan
+
+
+def read(path):
+    return pa.concat_tables(scan(path).chunks())
+
+
+@pytest.mark.parametrize("output", ["flat.root", "flat.parquet"])
+def test_adds_the_score_of_the_library(output, unsculpt, model, events, save, tmp_path):
+    answer = unsculpt("apply", model, save(events, "a.root"), "-o", tmp_path / output)
+    assert answer.exit_code == 0
+    assert "Added tagger_flat to 1,000 rows" in answer.output
+    table = read(tmp_path / output)
+    assert table.column_names == [*events.column_names, "tagger_flat"]
+    with pytest.warns(UserWarning, match="outside the fitted"):
+        flat = us.load(model).transform(events["tagger"].to_numpy(), events["mass"].to_numpy())
+    np.testing.assert_array_equal(table["tagger_flat"], flat)
+    assert "mass was outside the fitted range in 1 of 1,000: the nearest" in answer.output
+
+
+def test_a_folder_and_scripts(unsculpt, model, events, save, tmp_path):
+    files = save(events[:500], "1.csv"), save(events[500:], "2.csv")
+    answer = unsculpt("apply", model, *files, "-o", f"{tmp_path}/out/", "--name", "new", "--json")
+    answer = json.loads(answer.stdout)
+    assert answer["files"] == [f"{tmp_path}/out/1.csv", f"{tmp_path}/out/2.csv"]
+    assert (answer["rows"], answer["columns"]) == (1000, ["new"])
+    assert read(tmp_path / "out/2.csv").column_names[-1] == "new"
+
+
+def test_quiet(unsculpt, model, events, save, tmp_path):
+    answer = unsculpt("apply", model, save(events, "a.npz"), "-o", tmp_path / "b.npz", "-q")
+    assert (answer.exit_code, answer.output) == (0, "")
+
+
+def test_jets_of_an_event(unsculpt, model, events, tmp_path):
+    import awkward as ak
+    import uproot
+
+    counts = np.random.default_rng(0).multinomial(1000, np.ones(300) / 300)
+    lists = {name: ak.unflatten(events[name].to_numpy(), counts) for name in ("tagger", "mass")}
+    with uproot.recreate(tmp_path / "jets.root") as file:
+        tree = file.mktree("Events", {"run": "int64", "Jet": ak.zip(lists).type.content})
+        tree.extend({"run": np.arange(300), "Jet": ak.zip(lists)})
+    columns = "--score", "Jet_tagger", "--protect", "Jet_mass"
+    output = tmp_path / "flat.root"
+    answer = unsculpt("apply", model, tmp_path / "jets.root", "-o", output, *columns)
+    assert "Added Jet_tagger_flat to 300 rows with 1,000 scores" in answer.output
+    tree = uproot.open(output)["Events"]
+    assert tree.keys() == ["run", "nJet", "Jet_tagger", "Jet_mass", "Jet_tagger_flat"]
+    np.testing.assert_array_equal(tree["nJet"].array(), counts)
+    with pytest.warns(UserWarning, match="outside the fitted"):
+        flat = us.load(model).transform(events["tagger"].to_numpy(), events["mass"].to_numpy())
+    np.testing.assert_array_equal(ak.flatten(tree["Jet_tagger_flat"].array()), flat)
+
+
+def test_nan_scores(unsculpt, model, events, save, tmp_path):
+    score = events["tagger"].to_numpy().copy()
+    score[:5] = np.nan
+    path = save(events.set_column(0, "tagger", pa.array(score)), "a.parquet")
+    answer = unsculpt("apply", model, path, "-o", tmp_path / "b.parquet")
+    assert answer.exit_code == 1
+    assert "tagger is NaN or infinite in 5 of 1,000 events" in answer.stderr
+    answer = unsculpt("apply", model, path, "-o", tmp_path / "b.parquet", "--nan", "keep")
+    assert "5 of 1,000 were NaN or infinite and stay NaN" in answer.output
+    assert np.isnan(read(tmp_path / "b.parquet")["tagger_flat"].to_numpy()).sum() == 5
+
+
+def test_a_model_for_other_columns(unsculpt, model, events, save, tmp_path):
+    path = save(events.rename_columns({"tagger": "taggr"}), "a.parquet")
+    answer = unsculpt("apply", model, path, "-o", tmp_path / "b.parquet")
+    assert answer.exit_code == 1
+    assert "the model takes tagger as score and mass as protected" in answer.stderr
+    assert "did you mean 'taggr'?" in answer.stderr
+
+
+def test_a_corrupt_model(unsculpt, model, events, save, tmp_path):
+    broken = tmp_path / "broken.unsculpt"
+    broken.write_bytes(model.read_bytes()[:-100])
+    for command in (
+        ["apply", broken, save(events, "a.csv"), "-o", tmp_path / "b.csv"],
+        ["info", broken],
+    ):
+        answer = unsculpt(*command)
+        assert answer.exit_code == 1
+        assert "is not a whole unsculpt model file" in answer.stderr
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_not_a_decorrelator(unsculpt, events, save, tmp_path):
+    from unsculpt.classifiers import Classifier
+
+    features = np.column_stack([events["mass"].to_numpy(), events["w"].to_numpy()])
+    classifier = Classifier(hidden=(4,), epochs=1).fit(features, events["label"].to_numpy())
+    classifier.save(tmp_path / "c.unsculpt")
+    answer = unsculpt(
+        "apply", tmp_path / "c.unsculpt", save(events, "a.csv"), "-o", tmp_path / "b.csv"
+    )
+    assert answer.exit_code == 1
+    assert "holds a Classifier; expected a decorrelator" in answer.stderr
+
+
+@pytest.mark.parametrize("name", ["b.root", "b.parquet", "b.arrow", "b.h5", "b.csv", "b.npz"])
+def test_a_full_disk(name, unsculpt, model, events, save, tmp_path):
+    path = save(events, "a.parquet")
+    _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        answer = unsculpt("apply", model, path, "-o", tmp_path / name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert answer.exit_code == 1
+    assert "File too large" in answer.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]
+
+
+KILL = "lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
+MOMENTS = {
+    "while writing": f"from pyarrow import parquet; parquet.ParquetWriter.write_table = {KILL}",
+    "before the end": f"os.fsync = {KILL}",
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_power_cut(moment, unsculpt, model, events, save, tmp_path):
+    output = tmp_path / "out" / "b.parquet"
+    output.parent.mkdir()
+    arguments = ["apply", str(model), save(events, "a.parquet"), "-o", str(output)]
+    code = f"import os, signal, sys; from unsculpt.cli import app; {MOMENTS[moment]}; app()"
+    child = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True)
+    assert child.returncode == -signal.SIGKILL
+    assert not output.exists()
+    assert unsculpt(*arguments).exit_code == 0
+    assert len(read(output)) == 1000
+
+
+def test_wrong_arguments(unsculpt, model, tmp_path):
+    answer = unsculpt("apply", model, "a.root", "-o", tmp_path / "missing" / "b.root")
+    assert answer.exit_code == 2
+    assert "--output" in answer.output

@@ -1,0 +1,160 @@
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import unsculpt as us
+
+COLUMNS = ["--score", "tagger", "--protect", "mass", "--background", "label == 0"]
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+def test_tells_what_it_read_fitted_and_found(unsculpt, events, save, tmp_path):
+    save(events[:300], "1.root"), save(events[300:], "2.root")
+    output = tmp_path / "w.unsculpt"
+    answer = unsculpt("fit", tmp_path / "*.root", *COLUMNS, "--weight", "w", "-o", output)
+    assert answer.exit_code == 0
+    assert "Read 1,000 rows of 2 files: 800 background, 200 signal." in answer.output
+    assert "Fitted a FlowDecorrelator of tagger given mass on 6" in answer.output
+    for word in ("R50", "1/JSD50", "ideal", "raw", "decorrelated", "held out", str(output)):
+        assert word in answer.output
+    model = us.load(output)
+    assert model.source_ == {
+        "score": ["tagger"],
+        "protected": ["mass"],
+        "background": "label == 0",
+        "signal": None,
+        "weight": "w",
+    }
+    assert model.attributes_.names == ["mass"]
+
+
+def test_the_model_is_that_of_the_library(unsculpt, events, save, tmp_path):
+    path = save(events, "a.parquet")
+    output = tmp_path / "w.unsculpt"
+    settings = "--hold-out", 0, "--seed", 3, "--outside", "nan", "--weight", "w"
+    answer = unsculpt("fit", path, *COLUMNS, *settings, "-o", output, "--quiet")
+    assert (answer.exit_code, answer.output) == (0, "")
+    background = events.filter(pa.compute.field("label") == 0)
+    score, mass, weight = (background[name].to_numpy() for name in ("tagger", "mass", "w"))
+    flow = us.FlowDecorrelator(members=1, epochs=1, seed=3, outside="nan")
+    flow.fit(score, mass, sample_weight=weight)
+    loaded = us.load(output)
+    assert loaded.transform(score, mass).tobytes() == flow.transform(score, mass).tobytes()
+    assert loaded.get_params()["outside"] == "nan"
+
+
+def test_answers_scripts(unsculpt, events, save, tmp_path):
+    path, output = save(events, "a.csv"), tmp_path / "w.unsculpt"
+    answer = json.loads(unsculpt("fit", path, *COLUMNS, "-o", output, "--json").stdout)
+    assert answer["fitted_on"] + answer["held_out"] == answer["background"] == 800
+    assert (answer["rows"], answer["signal"], answer["dropped"]) == (1000, 200, 0)
+    raw, flat = answer["judged"]
+    assert (raw["state"], flat["state"]) == ("raw", "decorrelated")
+    assert flat["inverse_jsd"] > 0
+    assert flat["ideal"] > 0
+    assert raw["rejection"] > 1
+
+
+def test_expressions_categories_and_no_signal(unsculpt, events, save, tmp_path):
+    path, output = save(events, "a.parquet"), tmp_path / "w.unsculpt"
+    answer = unsculpt(
+        *("fit", path, "--score", "log(tagger)", "--protect", "mass / 1000"),
+        *("--protect", "channel", "-o", output, "--json"),
+    )
+    answer = json.loads(answer.stdout)
+    assert [row["protected"] for row in answer["judged"]] == ["mass / 1000"] * 2
+    assert answer["judged"][0]["rejection"] is None
+    assert us.load(output).categorical == ["channel"]
+
+
+def test_several_scores(unsculpt, events, save, tmp_path):
+    path, output = save(events, "a.parquet"), tmp_path / "w.unsculpt"
+    answer = unsculpt("fit", path, *COLUMNS, "--score", "tagger ** 2", "-o", output)
+    assert answer.exit_code == 0
+    assert len(us.load(output).columns_) == 2
+    assert "tagger ** 2" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--background", "lable == 0"], "no column 'lable'; did you mean 'label'?"),
+        (["--background", "label == 7"], "no background is left of 1,000 rows"),
+        (["--protect", "pt"], "there is no column 'pt'"),
+        (["--weight", "-1"], "sums to -"),
+        (["--background", "label =="], "this is no expression"),
+    ],
+)
+def test_mistakes_are_one_line(change, message, unsculpt, events, save, tmp_path):
+    path = save(events, "a.parquet")
+    answer = unsculpt("fit", path, *COLUMNS, *change, "-o", tmp_path / "w.unsculpt")
+    assert answer.exit_code == 1
+    assert answer.stderr.startswith("Error: ")
+    assert answer.stderr.count("\n") == 1
+    assert message in answer.stderr
+    assert not (tmp_path / "w.unsculpt").exists()
+
+
+def test_nan_scores(unsculpt, events, save, tmp_path):
+    score = events["tagger"].to_numpy().copy()
+    score[:5] = np.nan
+    path = save(events.set_column(0, "tagger", pa.array(score)), "a.parquet")
+    output = tmp_path / "w.unsculpt"
+    answer = unsculpt("fit", path, *COLUMNS, "-o", output)
+    assert answer.exit_code == 1
+    assert "tagger is NaN or infinite in 5 of 1,000 events" in answer.stderr
+    answer = unsculpt("fit", path, *COLUMNS, "-o", output, "--nan", "drop")
+    assert answer.exit_code == 0
+    assert "5 dropped as NaN or infinite" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ([], "events"),
+        (["a.root", "--protect", "mass", "-o", "x"], "--score"),
+        (["a.root", *COLUMNS, "-o", "missing/x"], "--output"),
+        (["a.root", *COLUMNS, "-o", "x", "--method", "magic"], "--method"),
+        (["a.root", *COLUMNS, "-o", "x", "--hold-out", "2"], "--hold-out"),
+    ],
+)
+def test_wrong_arguments(arguments, word, unsculpt):
+    answer = unsculpt("fit", *arguments)
+    assert answer.exit_code == 2
+    assert word in answer.output
+
+
+def test_missing_file(unsculpt, tmp_path):
+    answer = unsculpt("fit", tmp_path / "a.root", *COLUMNS, "-o", tmp_path / "w.unsculpt")
+    assert answer.exit_code == 1
+    assert "there is no file" in answer.stderr
+
+
+def test_a_power_cut_leaves_nothing_and_a_second_run_succeeds(unsculpt, events, save, tmp_path):
+    path, output = save(events, "a.parquet"), tmp_path / "out" / "w.unsculpt"
+    output.parent.mkdir()
+    arguments = ["fit", path, *COLUMNS, "-o", str(output)]
+    # At the worst moment: everything is written, but not yet safe.
+    code = (
+        "import os, signal, sys; from unsculpt.cli import app;"
+        "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL); app()"
+    )
+    child = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True)
+    assert child.returncode == -signal.SIGKILL
+    assert not output.exists()
+    assert unsculpt(*arguments).exit_code == 0
+    assert us.load(output).source_["score"] == ["tagger"]
+
+
+def test_help_and_wrong_arguments_do_not_wait_for_jax():
+    code = "import atexit, sys; from unsculpt.cli import app; "
+    code += "atexit.register(lambda: print('jax' in sys.modules)); app()"
+    for arguments in (["fit", "--help"], ["apply", "x"], ["fit", "missing.root", *COLUMNS, "-ox"]):
+        child = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True)
+        assert child.stdout.endswith(b"False\n")

@@ -1,0 +1,22 @@
+import json
+
+
+def test_in_words(unsculpt, model):
+    answer = unsculpt("info", model)
+    assert answer.exit_code == 0
+    for words in ("FlowDecorrelator", "tagger: ", "mass: 5", "label == 0", "events: 800"):
+        assert words in answer.output
+
+
+def test_for_scripts(unsculpt, model):
+    answer = json.loads(unsculpt("info", model, "--json").stdout)
+    assert answer["kind"] == "FlowDecorrelator"
+    assert answer["columns"]["protected"] == ["mass"]
+    assert answer["training"]["events"] == 800
+    assert answer["arrays"]["protected.0.levels"]
+
+
+def test_no_such_model(unsculpt, tmp_path):
+    answer = unsculpt("info", tmp_path / "missing.unsculpt")
+    assert answer.exit_code == 1
+    assert "there is no model file" in answer.stderr
