@@ -1,16 +1,12 @@
-from functools import partial
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from unsculpt import FlowDecorrelator, decorrelators
+from unsculpt import SplineDecorrelator
 from unsculpt.cli import app
 from unsculpt.datasets import toys
 from unsculpt.tables import create
-
-COLUMNS = ["--score", "tagger", "--protect", "mass", "--background", "label == 0"]
 
 
 @pytest.fixture(scope="session")
@@ -51,20 +47,14 @@ def unsculpt():
     return run
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Makes a fit take a moment: one flow, one epoch."""
-    rough = partial(FlowDecorrelator, members=1, epochs=1)
-    monkeypatch.setattr(decorrelators, "FlowDecorrelator", rough, raising=False)
-
-
 @pytest.fixture(scope="session")
 def model(events, tmp_path_factory):
     """A model file that knows its columns."""
     background = events.filter(pa.compute.field("label") == 0)
-    flow = FlowDecorrelator(members=1, epochs=1)
-    flow.fit(background["tagger"].to_numpy(), background.select(["mass"]).to_pandas())
-    flow.source_ = {"score": ["tagger"], "protected": ["mass"], "background": "label == 0"}
+    spline = SplineDecorrelator()
+    spline.fit(background["tagger"].to_numpy(), background.select(["mass"]).to_pandas())
+    spline.source_ = {"score": ["tagger"], "protected": ["mass"], "background": "label == 0"}
+    spline.source_ |= {"events": 800, "files": ["a.root"]}
     path = tmp_path_factory.mktemp("model") / "w.unsculpt"
-    flow.save(path)
+    spline.save(path)
     return path

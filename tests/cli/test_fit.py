@@ -10,8 +10,7 @@ import pytest
 import unsculpt as us
 
 COLUMNS = ["--score", "tagger", "--protect", "mass", "--background", "label == 0"]
-
-pytestmark = pytest.mark.usefixtures("quick")
+COLUMNS += ["--method", "spline"]
 
 
 def test_tells_what_it_read_fitted_and_found(unsculpt, events, save, tmp_path):
@@ -20,7 +19,7 @@ def test_tells_what_it_read_fitted_and_found(unsculpt, events, save, tmp_path):
     answer = unsculpt("fit", tmp_path / "*.root", *COLUMNS, "--weight", "w", "-o", output)
     assert answer.exit_code == 0
     assert "Read 1,000 rows of 2 files: 800 background, 200 signal." in answer.output
-    assert "Fitted a FlowDecorrelator of tagger given mass on 6" in answer.output
+    assert "Fitted a SplineDecorrelator of tagger given mass on 6" in answer.output
     for word in ("R50", "1/JSD50", "ideal", "raw", "decorrelated", "held out", str(output)):
         assert word in answer.output
     model = us.load(output)
@@ -30,6 +29,8 @@ def test_tells_what_it_read_fitted_and_found(unsculpt, events, save, tmp_path):
         "background": "label == 0",
         "signal": None,
         "weight": "w",
+        "events": model.events_,
+        "files": [str(tmp_path / "1.root"), str(tmp_path / "2.root")],
     }
     assert model.attributes_.names == ["mass"]
 
@@ -37,15 +38,14 @@ def test_tells_what_it_read_fitted_and_found(unsculpt, events, save, tmp_path):
 def test_the_model_is_that_of_the_library(unsculpt, events, save, tmp_path):
     path = save(events, "a.parquet")
     output = tmp_path / "w.unsculpt"
-    settings = "--hold-out", 0, "--seed", 3, "--outside", "nan", "--weight", "w"
+    settings = "--hold-out", 0, "--outside", "nan", "--weight", "w"
     answer = unsculpt("fit", path, *COLUMNS, *settings, "-o", output, "--quiet")
     assert (answer.exit_code, answer.output) == (0, "")
     background = events.filter(pa.compute.field("label") == 0)
     score, mass, weight = (background[name].to_numpy() for name in ("tagger", "mass", "w"))
-    flow = us.FlowDecorrelator(members=1, epochs=1, seed=3, outside="nan")
-    flow.fit(score, mass, sample_weight=weight)
+    spline = us.SplineDecorrelator(outside="nan").fit(score, mass, sample_weight=weight)
     loaded = us.load(output)
-    assert loaded.transform(score, mass).tobytes() == flow.transform(score, mass).tobytes()
+    assert loaded.transform(score, mass).tobytes() == spline.transform(score, mass).tobytes()
     assert loaded.get_params()["outside"] == "nan"
 
 
@@ -65,12 +65,28 @@ def test_expressions_categories_and_no_signal(unsculpt, events, save, tmp_path):
     path, output = save(events, "a.parquet"), tmp_path / "w.unsculpt"
     answer = unsculpt(
         *("fit", path, "--score", "log(tagger)", "--protect", "mass / 1000"),
-        *("--protect", "channel", "-o", output, "--json"),
+        *("--protect", "channel", "-o", output, "--method", "spline", "--json"),
     )
     answer = json.loads(answer.stdout)
     assert [row["protected"] for row in answer["judged"]] == ["mass / 1000"] * 2
     assert answer["judged"][0]["rejection"] is None
     assert us.load(output).categorical == ["channel"]
+
+
+@pytest.mark.parametrize("method", ["flow", "knn", "ddt"])
+def test_other_methods(method, unsculpt, events, save, tmp_path, monkeypatch):
+    defaults = us.FlowDecorrelator.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "epochs", 1)
+    monkeypatch.setitem(defaults, "members", 1)
+    path, output = save(events, "a.parquet"), tmp_path / "w.unsculpt"
+    answer = unsculpt("fit", path, *COLUMNS, "--method", method, "-o", output, "--seed", 3)
+    assert answer.exit_code == 0
+    model = us.load(output)
+    assert model.source_["score"] == ["tagger"]
+    assert model.get_params().get("seed", 3) == 3
+    assert unsculpt("info", output).exit_code == 0
+    answer = unsculpt("apply", output, path, "-o", tmp_path / "b.parquet")
+    assert "Added tagger_flat to 1,000 rows" in answer.output
 
 
 def test_several_scores(unsculpt, events, save, tmp_path):

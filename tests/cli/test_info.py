@@ -4,15 +4,21 @@ import json
 def test_in_words(unsculpt, model):
     answer = unsculpt("info", model)
     assert answer.exit_code == 0
-    for words in ("FlowDecorrelator", "tagger: ", "mass: 5", "label == 0", "events: 800"):
+    for words in (
+        "SplineDecorrelator",
+        "tagger: ",
+        "mass: 5",
+        "label == 0",
+        "800 events of a.root",
+    ):
         assert words in answer.output
 
 
 def test_for_scripts(unsculpt, model):
     answer = json.loads(unsculpt("info", model, "--json").stdout)
-    assert answer["kind"] == "FlowDecorrelator"
+    assert answer["kind"] == "SplineDecorrelator"
     assert answer["columns"]["protected"] == ["mass"]
-    assert answer["training"]["events"] == 800
+    assert answer["columns"]["events"] == 800
     assert answer["arrays"]["protected.0.levels"]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.protected import ProtectedAttributes
-from unsculpt.models.inputs import score_columns
+from unsculpt.models.inputs import Columns, score_columns
 from unsculpt.tables import create
 
 
@@ -31,8 +31,6 @@ class Product(Decorrelator):
 
 @pytest.fixture
 def product():
-    from unsculpt.tables.sample import Columns
-
     return Product().fit([0.0, 1.0], Columns(mass=np.array([50.0, 300.0])))
 
 

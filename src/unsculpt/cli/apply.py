@@ -72,7 +72,7 @@ def apply(
 
         fitted = load(model)
         if not isinstance(fitted, Decorrelator):
-            raise ValueError(f"{model} holds a {type(fitted).__name__}; expected a decorrelator")
+            raise ValueError(f"{model} is not a decorrelator but a {type(fitted).__name__}")
         source = dict(fitted.source_ or {})
         source |= {"score": score} if score else {}
         source |= {"protected": protect} if protect else {}

@@ -24,8 +24,14 @@ if TYPE_CHECKING:
     from unsculpt.decorrelators import Decorrelator
     from unsculpt.tables import Sample, Stream
 
-Method = Literal["flow"]
-METHODS: dict[Method, str] = {"flow": "FlowDecorrelator"}
+Method = Literal["flow", "spline", "quantile", "knn", "ddt"]
+METHODS: dict[Method, str] = {
+    "flow": "FlowDecorrelator",
+    "spline": "SplineDecorrelator",
+    "quantile": "QuantileDecorrelator",
+    "knn": "KNNDecorrelator",
+    "ddt": "DDTDecorrelator",
+}
 
 
 def fit(
@@ -97,7 +103,8 @@ def fit(
         start = time.perf_counter()
         model = _new(method, to_fit, outside=outside, seed=seed)
         model.fit(to_fit.scores, to_fit.protected, sample_weight=to_fit.weight)
-        model.source_ = source
+        files = [str(location) for location in stream.locations]
+        model.source_ = source | {"events": len(to_fit.scores), "files": files}
         model.save(output)
         answer = {
             "model": output,

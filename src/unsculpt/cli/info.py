@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unsculpt.cli.shared import Json, explained, print_json
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def info(
@@ -27,21 +30,23 @@ def info(
             shapes = {name: list(array.shape) for name, array in arrays.items()}
             print_json({"model": model} | about | {"arrays": shapes})
             return
-        _print(about, sum(array.nbytes for array in arrays.values()))
+        _print(arrays, about)
 
 
-def _print(about: dict[str, Any], size: int) -> None:
+def _print(arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     columns = about.get("columns") or {}
+    size = sum(array.nbytes for array in arrays.values()) / 1e6
     rows = {
         "kind": about["kind"],
-        "written by": f"unsculpt {about['version']}, {size / 1e6:.1f} MB",
-        "score": _named(columns.get("score"), about.get("scores", [])),
-        "protected": _named(columns.get("protected"), about.get("protected", [])),
+        "written by": f"unsculpt {about['version']}, {size:.1f} MB",
+        "score": _scores(arrays, columns.get("score")),
+        "protected": _protected(about.get("protected", []), columns.get("protected")),
         **{role: columns.get(role) for role in ("background", "signal", "weight")},
+        "fitted on": _fitted_on(columns),
         "training": _listed(about.get("training", {})),
         "parameters": _listed(about["parameters"]),
     }
@@ -52,16 +57,31 @@ def _print(about: dict[str, Any], size: int) -> None:
     Console().print(grid)
 
 
-def _named(names: list[str] | None, fitted: list[dict[str, Any]]) -> str:
-    """Return the columns with the range or the values of each in the fit."""
+def _scores(arrays: dict[str, NDArray[Any]], names: list[str] | None) -> str:
+    """Return the scores with the range of each in the fit, where the method keeps it."""
+    count = sum(name.startswith("score.") and name.endswith(".quantiles") for name in arrays)
+    ranges = (arrays[f"score.{i}.quantiles"][[0, -1]] for i in range(count))
+    names = names or [f"column {i + 1} of the array" for i in range(count)]
+    lines = ["{}: {:g} to {:g}".format(name, *r) for name, r in zip(names, ranges, strict=False)]
+    return "\n".join(lines or names)
+
+
+def _protected(fitted: list[Any], names: list[str] | None) -> str:
+    """Return the protected attributes with the range or the values of each in the fit."""
     lines = []
-    for i, about in enumerate(fitted):
-        name = names[i] if names else about.get("name", f"column {i + 1} of the array")
-        if "categories" in about:
-            lines.append(f"{name}: one of {', '.join(map(str, about['categories']))}")
+    for attribute in (a for a in fitted if isinstance(a, dict)):
+        if "categories" in attribute:
+            values = f"one of {', '.join(map(str, attribute['categories']))}"
         else:
-            lines.append("{}: {:g} to {:g}".format(name, *about["range"]))
+            values = "{:g} to {:g}".format(*attribute["range"])
+        lines.append(f"{attribute['name']}: {values}")
     return "\n".join(lines or names or [])
+
+
+def _fitted_on(columns: dict[str, Any]) -> str:
+    if "events" not in columns:
+        return ""
+    return f"{columns['events']:,} events of {', '.join(columns['files'])}"
 
 
 def _listed(values: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from unsculpt.models import Model
-from unsculpt.models.inputs import Floats, event_weights, same_length
+from unsculpt.models.inputs import Columns, Floats, event_weights, same_length
 from unsculpt.models.restoring import nested, unnested
 
 
@@ -121,7 +121,7 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
         protected = (
             np.column_stack(attributes)
             if names is None
-            else _Named((str(names[i]), columns[i]) for i in where)
+            else Columns((str(names[i]), columns[i]) for i in where)
         )
         return (scores[0] if len(scores) == 1 else np.column_stack(scores)), protected
 
@@ -155,11 +155,3 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
         self.n_features_in_, names = about["columns_in"]
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
-
-
-class _Named(dict[str, NDArray[Any]]):
-    """Columns by name, as the decorrelators read them from any table."""
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self)

@@ -20,7 +20,7 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     Attributes:
         source_: the columns of the files it was fitted on, as column names or expressions:
             `{"score": [...], "protected": [...], "background": ..., "signal": ..., "weight": ...}`;
-            None if it was fitted on arrays.
+            with the number of `events` and the `files`; None if it was fitted on arrays.
     """
 
     source_: dict[str, Any] | None = None

@@ -13,6 +13,23 @@ Floats = NDArray[np.float64]
 UNNAMED = "protected"
 
 
+class Columns(dict[str, NDArray[Any]]):
+    """Named columns, for those who have no DataFrame."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names."""
+        return list(self)
+
+    def __getitem__(self, which: Any) -> Any:
+        """Return the column of a name, the columns of a list of names, or some rows of all."""
+        if isinstance(which, str):
+            return super().__getitem__(which)
+        if isinstance(which, list):
+            return Columns({name: self[name] for name in which})
+        return Columns({name: column[which] for name, column in self.items()})
+
+
 def score_columns(scores: ArrayLike, name: str) -> Floats:
     """Return the scores as finite columns, (n, k)."""
     array = np.asarray(scores)

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unsculpt.decorrelators import Decorrelator
-from unsculpt.models.inputs import Floats, finite, protected_columns, same_length
+from unsculpt.models.inputs import Columns, Floats, finite, protected_columns, same_length
 from unsculpt.plots.axis import Axis
-from unsculpt.tables.sample import Columns
 
 
 @dataclass(frozen=True)

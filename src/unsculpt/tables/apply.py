@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.protected import OutsideWarning
+from unsculpt.models.inputs import Columns
 from unsculpt.tables.ahead import ahead
 from unsculpt.tables.arrays import side_by_side, to_arrow
 from unsculpt.tables.expressions import Expression, parse
 from unsculpt.tables.formats import create
 from unsculpt.tables.location import Location
-from unsculpt.tables.sample import Columns, finite
+from unsculpt.tables.sample import finite
 from unsculpt.tables.stream import Stream
 
 

@@ -10,27 +10,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unsculpt.models.inputs import Columns
 from unsculpt.tables.arrays import side_by_side
 from unsculpt.tables.expressions import parse
 from unsculpt.tables.stream import Stream
 
 Floats = NDArray[np.float64]
 Missing = Literal["raise", "drop"]
-
-
-class Columns(dict[str, NDArray[Any]]):
-    """Named columns, as decorrelators take protected attributes."""
-
-    @property
-    def columns(self) -> list[str]:
-        """The names."""
-        return list(self)
-
-    def __getitem__(self, which: Any) -> Any:
-        """Return a column by its name, or some rows of all columns."""
-        if isinstance(which, str):
-            return super().__getitem__(which)
-        return Columns({name: column[which] for name, column in self.items()})
 
 
 @dataclass(frozen=True)
