@@ -42,9 +42,9 @@ def demo(
     from unsculpt import FlowDecorrelator
     from unsculpt.datasets import load_jets
     from unsculpt.datasets.generator.window import MASS
+    from unsculpt.models.inputs import Columns
     from unsculpt.plots import before_after
     from unsculpt.report import write_report
-    from unsculpt.tables.sample import Columns
     from unsculpt.whole import whole
 
     console = Console()
