@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from unsculpt.decorrelators.base import Decorrelator
     from unsculpt.decorrelators.chain import Chain
     from unsculpt.decorrelators.ddt import DDTDecorrelator
+    from unsculpt.decorrelators.feature import FeatureDecorrelator
     from unsculpt.decorrelators.flow import FlowDecorrelator
     from unsculpt.decorrelators.knn import KNNDecorrelator
     from unsculpt.decorrelators.quantile import QuantileDecorrelator
@@ -19,6 +20,7 @@ HOMES = {
     "Chain": "chain",
     "DDTDecorrelator": "ddt",
     "Decorrelator": "base",
+    "FeatureDecorrelator": "feature",
     "FlowDecorrelator": "flow",
     "KNNDecorrelator": "knn",
     "QuantileDecorrelator": "quantile",
@@ -30,6 +32,7 @@ __all__ = [
     "Chain",
     "DDTDecorrelator",
     "Decorrelator",
+    "FeatureDecorrelator",
     "FlowDecorrelator",
     "KNNDecorrelator",
     "QuantileDecorrelator",

@@ -16,7 +16,7 @@ CHUNK = 2**14
 
 
 def in_chunks(
-    function: Callable[..., tuple[Any, ...]], model: Any, *columns: Floats
+    function: Callable[..., tuple[Any, ...]], model: Any, *columns: NDArray[Any]
 ) -> tuple[Floats, ...]:
     """Evaluate on the device in double precision, in chunks of one shape: compiled once.
 

@@ -77,16 +77,20 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
 
 
 def events_of_fit(
-    scores: ArrayLike, protected: Any, sample_weight: ArrayLike | None, outside: Outside
+    scores: ArrayLike,
+    protected: Any,
+    sample_weight: ArrayLike | None,
+    outside: Outside,
+    name: str = "scores",
 ) -> tuple[Floats, Floats]:
     """Check the events of a fit; return the score columns and the weights."""
     check_outside(outside)
-    columns = score_columns(scores, "scores")
+    columns = score_columns(scores, name)
     events, n_scores = columns.shape
-    same_length(events, protected=count_events(protected))
-    weight = event_weights(sample_weight, events)
+    same_length(events, name, protected=count_events(protected))
+    weight = event_weights(sample_weight, events, name)
     if events < FEWEST_EVENTS:
-        raise ValueError(f"scores has {events} events; a fit needs at least {FEWEST_EVENTS}")
+        raise ValueError(f"{name} has {events} events; a fit needs at least {FEWEST_EVENTS}")
     for i, column in enumerate(columns.T):
-        not_constant(column, "scores" if n_scores == 1 else f"scores[:, {i}]")
+        not_constant(column, name if n_scores == 1 else f"{name}[:, {i}]")
     return columns, weight

@@ -34,7 +34,7 @@ def score_columns(scores: ArrayLike, name: str) -> Floats:
     """Return the scores as finite columns, (n, k)."""
     array = np.asarray(scores)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
-        raise ValueError(f"{name} has shape {array.shape}; expected (n,), or (n, k) for k scores")
+        raise ValueError(f"{name} has shape {array.shape}; expected (n,), or (n, k) for k columns")
     columns = finite(array, name)
     return columns.reshape(len(array), -1)
 

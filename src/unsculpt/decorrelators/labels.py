@@ -1,0 +1,41 @@
+"""Labels of classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unsculpt.models.inputs import same_length
+
+
+def distinct(labels: ArrayLike, events: int) -> list[Any]:
+    """Return the distinct labels, background first."""
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ValueError(f"labels has shape {array.shape}; expected (n,)")
+    same_length(events, "features", labels=len(array))
+    classes: list[Any] = np.unique(array).tolist()
+    if len(classes) < 2:
+        raise ValueError(
+            f"labels is {classes[0]!r} in all {events:,} events; a base by class needs two "
+            "classes. To fit on background alone, leave labels out"
+        )
+    return classes
+
+
+def places(labels: ArrayLike | None, classes: list[Any] | None, events: int) -> NDArray[np.int32]:
+    """Return the place of each label among the classes; zeros without labels."""
+    if labels is None:
+        return np.zeros(events, dtype=np.int32)
+    if classes is None:
+        raise ValueError("labels were given, but the fit had none; fit with labels first")
+    array = np.asarray(labels)
+    same_length(events, "features", labels=len(array))
+    unknown = ~np.isin(array, classes)
+    if unknown.any():
+        raise ValueError(
+            f"labels has {unknown.sum():,} events of a class that is not among {classes}"
+        )
+    return np.searchsorted(classes, array).astype(np.int32)

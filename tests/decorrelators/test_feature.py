@@ -1,0 +1,215 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kstest, multivariate_normal, norm
+
+import unsculpt as us
+from unsculpt import FeatureDecorrelator
+
+
+def gaussians(n, seed):
+    """Two correlated features whose means, widths and correlation all follow the mass."""
+    rng = np.random.default_rng(seed)
+    mass = rng.uniform(50, 300, n)
+    t = (mass - 175) / 125
+    first = 2 * t + (1 + 0.4 * t) * rng.normal(size=n)
+    second = 100 - 40 * t + 10 * (0.6 + 0.3 * t) * (first - 2 * t) + 6 * rng.normal(size=n)
+    return np.column_stack([first, second]), mass
+
+
+def exact_log_density(features, mass):
+    t = (mass - 175) / 125
+    first, second = features.T
+    mean = 100 - 40 * t + 10 * (0.6 + 0.3 * t) * (first - 2 * t)
+    return norm.logpdf(first, 2 * t, 1 + 0.4 * t) + norm.logpdf(second, mean, 6)
+
+
+@pytest.fixture(scope="session")
+def pair():
+    """A fit to the two features, and fresh events of the same kind within its range."""
+    flow = FeatureDecorrelator(epochs=25, batch_size=256).fit(*gaussians(10_000, seed=1))
+    features, mass = gaussians(10_000, seed=2)
+    inside = (mass > 51) & (mass < 299)
+    return flow, features[inside], mass[inside]
+
+
+class TestDecorrelation:
+    def test_the_new_features_are_independent_standard_normal_at_every_mass(self, pair):
+        flow, features, mass = pair
+        latent = flow.transform(features, mass)
+        fifths = np.digitize(mass, np.quantile(mass, [0.2, 0.4, 0.6, 0.8]))
+        for i in range(5):
+            here = latent[fifths == i]
+            for column in here.T:
+                assert kstest(column, "norm").statistic < 0.06
+            assert abs(np.corrcoef(here.T)[0, 1]) < 0.1
+        # Before, they were nothing like it.
+        assert abs(np.corrcoef(features[:, 0], mass)[0, 1]) > 0.6
+
+    def test_the_density_is_close_to_the_exact_one(self, pair):
+        flow, features, mass = pair
+        exact = exact_log_density(features, mass)
+        assert np.mean(exact - flow.log_prob(features, mass)) == pytest.approx(0, abs=0.06)
+        # A fit that ignores the mass is far from it.
+        inclusive = multivariate_normal(features.mean(axis=0), np.cov(features.T))
+        assert np.mean(exact - inclusive.logpdf(features)) > 0.5
+
+    def test_the_inverse_leads_back(self, pair):
+        flow, features, mass = pair
+        latent = flow.transform(features, mass)
+        np.testing.assert_allclose(flow.inverse_transform(latent, mass), features, atol=1e-8)
+
+    def test_the_density_is_the_change_of_variables(self, pair):
+        """With derivatives of `transform` by finite differences."""
+        flow, features, mass = pair
+        features, mass, step = features[:500], mass[:500], 1e-6
+        columns = [
+            (flow.transform(features + s, mass) - flow.transform(features - s, mass)) / (2 * step)
+            for s in step * np.eye(2)
+        ]
+        _, log_volume = np.linalg.slogdet(np.stack(columns, axis=-1))
+        expected = norm.logpdf(flow.transform(features, mass)).sum(axis=1) + log_volume
+        # A difference across a knot of a spline sees both sides.
+        assert np.quantile(np.abs(flow.log_prob(features, mass) - expected), 0.99) < 1e-4
+
+    def test_samples_are_distributed_as_the_features(self, pair):
+        flow, features, mass = pair
+        drawn = flow.sample(mass, seed=3)
+        t = (mass - 175) / 125
+        assert kstest((drawn[:, 0] - 2 * t) / (1 + 0.4 * t), "norm").statistic < 0.04
+        np.testing.assert_allclose(np.cov(drawn.T), np.cov(features.T), rtol=0.1)
+        assert np.array_equal(drawn, flow.sample(mass, seed=3))
+        assert not np.array_equal(drawn, flow.sample(mass, seed=4))
+
+
+# Few epochs, but the number of events above: one shape is compiled once.
+SETTINGS = {"epochs": 2, "batch_size": 256}
+
+
+@pytest.fixture(scope="session")
+def events():
+    return gaussians(10_000, seed=7)
+
+
+def fit(events, **settings):
+    weight = settings.pop("sample_weight", None)
+    return FeatureDecorrelator(**SETTINGS | settings).fit(*events, sample_weight=weight)
+
+
+class TestFit:
+    def test_the_same_seed_gives_the_same_bytes(self, events):
+        one, two, other = (fit(events, seed=seed).transform(*events) for seed in (0, 0, 1))
+        assert one.tobytes() == two.tobytes()
+        assert one.tobytes() != other.tobytes()
+
+    def test_the_unit_of_features_and_mass_does_not_matter(self, events):
+        features, mass = events
+        in_gev, in_mev = fit(events), fit((1000 * features, 1000 * mass))
+        np.testing.assert_allclose(
+            in_gev.transform(features, mass),
+            in_mev.transform(1000 * features, 1000 * mass),
+            atol=1e-3,
+        )
+
+    def test_a_common_factor_of_the_weights_does_not_matter(self, events):
+        plain, scaled = fit(events), fit(events, sample_weight=np.full(10_000, 0.25))
+        assert plain.transform(*events).tobytes() == scaled.transform(*events).tobytes()
+
+    def test_events_of_weight_zero_say_nothing(self, events):
+        """Those are put elsewhere, with the mass mirrored; the coordinates keep their scale."""
+        features, mass = events
+        weight = np.repeat([1.0, 0.0], 5000)
+        moved = features.copy()
+        moved[5000:] = features[5000:][::-1]
+        one, two = (fit((f, mass), sample_weight=weight, epochs=2) for f in (features, moved))
+        np.testing.assert_allclose(one.transform(*events), two.transform(*events), atol=1e-3)
+        assert not np.allclose(
+            one.transform(*events), fit(events, epochs=2).transform(*events), atol=1e-3
+        )
+
+    def test_negative_weights_subtract(self, pair):
+        """Background with a contamination, and the contamination again with weight -1."""
+        features, mass = gaussians(8_000, seed=1)
+        rng = np.random.default_rng(0)
+        mess, mess_mass = (
+            rng.normal([4.0, 60.0], [0.3, 3.0], (2, 1000, 2)),
+            rng.uniform(50, 300, (2, 1000)),
+        )
+        everything = np.concatenate([features, *mess])
+        masses = np.concatenate([mass, *mess_mass])
+        weight = np.repeat([1.0, 1.0, -1.0], [8_000, 1_000, 1_000])
+        flow = FeatureDecorrelator(epochs=25, batch_size=256)
+        flow.fit(everything, masses, sample_weight=weight)
+        _, fresh, fresh_mass = pair
+        exact = exact_log_density(fresh, fresh_mass)
+        assert np.mean(exact - flow.log_prob(fresh, fresh_mass)) < 0.15
+
+    def test_paper_has_the_training_of_the_paper(self):
+        parameters = FeatureDecorrelator.paper(seed=3).get_params()
+        assert parameters["epochs"] == 100
+        assert parameters["batch_size"] == 256
+        assert parameters["learning_rate"] == 1e-3
+        assert parameters["seed"] == 3
+
+    def test_the_loss_is_kept(self, events):
+        flow = fit(events)
+        assert flow.history_["train_loss"].shape == (2,)
+        assert flow.training_["events"] == 10_000
+        assert flow.training_["final_loss"] == flow.history_["train_loss"][-1]
+
+    def test_tables_with_names_are_fine(self, events):
+        features, mass = events
+        table = pd.DataFrame(features, columns=["d2", "tau21"])
+        flow = fit((table, pd.DataFrame({"mass": mass})))
+        from_table = flow.transform(table, pd.DataFrame({"mass": mass}))
+        np.testing.assert_allclose(from_table, fit(events).transform(features, mass), atol=1e-5)
+
+
+class TestOutside:
+    def test_clip_lets_the_nearest_value_stand_in(self, events):
+        features, mass = events
+        flow = fit(events)
+        with pytest.warns(UserWarning, match="protected is outside the fitted .* in 2 of 2 events"):
+            beyond = flow.transform(features[:2], [1000.0, -5.0])
+        edges = flow.transform(features[:2], [mass.max(), mass.min()])
+        np.testing.assert_array_equal(beyond, edges)
+
+    @pytest.mark.parametrize("method", ["transform", "log_prob", "inverse_transform"])
+    def test_nan_marks_the_event(self, events, method):
+        features, _ = events
+        flow = fit(events, outside="nan")
+        with pytest.warns(UserWarning, match="they become NaN"):
+            out = getattr(flow, method)(features[:2], [100.0, 1000.0])
+        assert np.isfinite(out[0]).all()
+        assert np.isnan(out[1]).all()
+
+    def test_raise(self, events):
+        with pytest.raises(ValueError, match="protected is outside the fitted"):
+            fit(events, outside="raise").transform(events[0][:1], [1000.0])
+
+
+class TestFiles:
+    def test_a_loaded_model_gives_the_same_bytes(self, pair, tmp_path):
+        flow, features, mass = pair
+        flow.save(tmp_path / "model")
+        loaded = us.load(tmp_path / "model")
+        assert isinstance(loaded, FeatureDecorrelator)
+        for method in ("transform", "log_prob", "inverse_transform"):
+            one, two = (getattr(f, method)(features[:300], mass[:300]) for f in (flow, loaded))
+            assert one.tobytes() == two.tobytes()
+        assert flow.sample(mass[:9]).tobytes() == loaded.sample(mass[:9]).tobytes()
+        np.testing.assert_array_equal(loaded.history_["train_loss"], flow.history_["train_loss"])
+        loaded.save(tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_bad_input_to_a_fitted_one_is_named(pair):
+    flow, features, mass = pair
+    with pytest.raises(ValueError, match="features has 1 columns; the fit had 2"):
+        flow.transform(features[:, 0], mass)
+    with pytest.raises(ValueError, match="latent has 3 columns; the fit had 2"):
+        flow.inverse_transform(np.ones((len(mass), 3)), mass)
+    with pytest.raises(ValueError, match="protected has 2 events but features has 3"):
+        flow.transform(features[:3], mass[:2])
+    with pytest.raises(ValueError, match="protected has 2 columns; expected 1"):
+        flow.transform(features, np.column_stack([mass, mass]))
