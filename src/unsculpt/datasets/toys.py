@@ -106,6 +106,22 @@ def appendix_a(background: int = 10_000, signal: int = 10_000, *, seed: int = 0)
     return Toy(score, m, label, lambda s, m: norm.cdf(np.asarray(s) + 10 * np.asarray(m)))
 
 
+def appendix_a_decorrelated(toy: Toy, *, mirrored: bool) -> tuple[Floats, Floats]:
+    """The two exact decorrelations of that toy's score, and what each can separate.
+
+    Both shift the background onto N(0, 1) for either m; one also mirrors it for m = 1, which brings
+    the two halves of the signal together.
+
+    Returns:
+        The decorrelated score, and the log of the likelihood ratio of signal and background there.
+    """
+    shifted = toy.score + 10 * toy.protected
+    score = np.where(toy.protected == 1, -1, 1) * shifted if mirrored else shifted
+    above, below = norm.logpdf(score, 2, 0.3), norm.logpdf(score, -2, 0.3)
+    signal = above if mirrored else np.logaddexp(above, below) - np.log(2)
+    return score, np.asarray(signal - norm.logpdf(score))
+
+
 def two_attributes(background: int = 20_000, signal: int = 2_000, *, seed: int = 0) -> Toy:
     """A score that depends on mass and transverse momentum together, through m / pT."""
     rng = np.random.default_rng(seed)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from unsculpt import metrics
 from unsculpt.datasets import toys
@@ -239,15 +238,8 @@ def search_figure(hunts: Results) -> Figure:
 
 def appendix_a_figure(toy: Toy) -> Figure:
     """Two maps that decorrelate the background of appendix A, of which one mixes the classes."""
-    x, m = toy.score, toy.protected
-    kept, mirrored = x + 10 * m, np.where(m == 0, x, -x - 10)
-    # The known densities of signal over background in each representation.
-    both = norm.pdf(kept, 2, 0.3) + norm.pdf(kept, -2, 0.3)
     ratios = {
-        "$f_1$: shifted": (kept, np.log(both / 2) - norm.logpdf(kept)),
-        "$f_2$: shifted and mirrored": (
-            mirrored,
-            norm.logpdf(mirrored, 2, 0.3) - norm.logpdf(mirrored),
-        ),
+        "$f_1$: shifted": toys.appendix_a_decorrelated(toy, mirrored=False),
+        "$f_2$: shifted and mirrored": toys.appendix_a_decorrelated(toy, mirrored=True),
     }
     return appendix_a_representations(ratios, toy.label)
