@@ -109,3 +109,16 @@ class TestThreeClasses:
         np.testing.assert_array_equal(one.score, same.score)
         assert np.bincount(one.label).tolist() == [100, 50, 50]
         np.testing.assert_allclose(one.score.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(("mirrored", "area"), [(False, 0.952), (True, 0.976)])
+def test_both_decorrelations_of_appendix_a_are_exact_and_separate_differently(mirrored, area):
+    toy = toys.appendix_a(40_000, 40_000, seed=1)
+    score, ratio = toys.appendix_a_decorrelated(toy, mirrored=mirrored)
+    for m in (0, 1):
+        background = score[toy.background & (toy.protected == m)]
+        assert kstest(background, "norm").pvalue > 1e-3
+    assert roc_auc_score(toy.label, ratio) == pytest.approx(area, abs=0.003)
+    # No function of the score does better than the ratio of its densities.
+    for other in (score, -score, np.abs(score)):
+        assert roc_auc_score(toy.label, other) <= roc_auc_score(toy.label, ratio) + 1e-3

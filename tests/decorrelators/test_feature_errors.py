@@ -22,7 +22,7 @@ def broken(values, bad):
         (broken(FEATURES, np.nan), MASS, {}, "features is NaN or infinite in 1 of 200"),
         (FEATURES, broken(MASS, np.inf), {}, "protected is NaN or infinite in 1 of 100"),
         (np.abs(FEATURES) * [1, 0], MASS, {}, r"features\[:, 1\] is 0 in all 100 events"),
-        (FEATURES[:19], MASS[:19], {}, "features has 19 events; a fit needs at least"),
+        (FEATURES[:9], MASS[:9], {}, "features has 9 events; a fit needs at least"),
         (FEATURES, MASS[:-1], {}, "protected has 99 events but features has 100"),
         (FEATURES, MASS, {"sample_weight": np.ones(3)}, "sample_weight has 3 events but features"),
         (FEATURES, MASS, {"sample_weight": -np.ones(N)}, "sample_weight sums to -100"),

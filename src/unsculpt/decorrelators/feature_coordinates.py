@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unsculpt.decorrelators.protected import Categorical, ProtectedAttributes
 from unsculpt.models.inputs import Floats
 
-FEWEST_EVENTS = 20
+FEWEST_IN_CATEGORY = 20  # for a scale of its own
 SMALLEST_WIDTH = 0.1
 
 
@@ -53,7 +53,7 @@ class FeatureCoordinates:
         for i in np.unique(category):
             here = category == i
             background = columns[here & ~signal]
-            if len(background) >= FEWEST_EVENTS:
+            if len(background) >= FEWEST_IN_CATEGORY:
                 mean[i], width[i] = background.mean(axis=0), _widths(background)
             w, c, x = weight[here], signal[here], columns[here] - mean[i]
             # The covariance of class and feature, times the squared sum of weights.
