@@ -1,6 +1,6 @@
 """A classifier on decorrelated features, and a flow on top of it: the paper's cf-inputs.
 
-    python benchmarks/jet_features.py [--epochs 20] [--events 220000]
+    python benchmarks/jet_features.py [--epochs 12] [--events 110000]
 
 Fits a feature flow to the shipped jets, once to QCD alone and once to both classes with a base for
 each, trains the same network on the features before and after, and fits a flow to each score on the
@@ -24,8 +24,8 @@ BINS = np.linspace(50, 300, 51)
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=20, help="of classifiers and feature flows")
-    parser.add_argument("--events", type=int, default=220_000, help="jets to train with")
+    parser.add_argument("--epochs", type=int, default=12, help="of classifiers and feature flows")
+    parser.add_argument("--events", type=int, default=110_000, help="jets to train with")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", "protected is outside")  # a few jets past the last mass
     splits = {name: load_jets(name) for name in ("train", "val", "test")}
