@@ -40,10 +40,10 @@ class FeatureDecorrelator(Decorrelator):
 
     Many maps decorrelate the background, and they may treat signal differently at different values
     of the attributes, so a classifier on the new features can lose what one on the old ones had:
-    decorrelate its score if you can. If you cannot, fit on background and signal with `labels`.
-    Then the map is asked to bring each class to its own normal distribution, the same at all values
-    of the attributes (the paper's appendix A). It cannot in general do so exactly: the background
-    is decorrelated less well.
+    decorrelate its score if you can. Where an attribute is a category, a fit on background and
+    signal with `labels` helps: the map is then asked to bring each class to its own normal
+    distribution, the same in all categories (the paper's appendix A). In general it cannot do so
+    exactly, and the background is decorrelated less well.
 
     Args:
         epochs: passes over the events.
