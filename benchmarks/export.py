@@ -25,7 +25,7 @@ CHUNK = 2**16
 def main() -> None:
     warnings.filterwarnings("ignore", ".* is outside the fitted")
     folder = Path(tempfile.mkdtemp())
-    for toy, events in ((toys.tagger, 1_000_000), (toys.two_attributes, 1_000_000)):
+    for toy, events in ((toys.tagger, 1_000_000), (toys.two_attributes, 200_000)):
         train, test = toy(20_000, 0, seed=1), toy(events, 0, seed=2)
         flow = FlowDecorrelator(epochs=5).fit(train.score, train.protected)
         to_onnx(flow, folder / "model.onnx")
