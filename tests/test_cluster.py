@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import unsculpt as us
 from unsculpt import tables
@@ -16,6 +17,7 @@ from unsculpt.datasets import toys
 
 pytest.importorskip("distributed")
 from unsculpt import cluster
+from unsculpt.cli import app
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is outside the fitted:UserWarning")
 SOURCE = {
@@ -131,3 +133,43 @@ def test_nobody_at_the_address():
         cluster.connected(scheduler="tcp://127.0.0.1:9"),
     ):
         pass
+
+
+class TestCommands:
+    """The options of the command line, on clusters of processes."""
+
+    @pytest.fixture(scope="class")
+    def address(self, client):
+        return client.scheduler.address
+
+    @staticmethod
+    def unsculpt(*arguments):
+        result = CliRunner(env={"COLUMNS": "120"}).invoke(app, [str(a) for a in arguments])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    FIT = ("--score", "tagger", "--protect", "mass", "--background", "label == 0", "--weight", "w")
+
+    def test_splines_count_on_the_workers(self, address, folder, tmp_path):
+        said = self.unsculpt(
+            "fit", *sorted(folder.glob("run*.parquet")), *self.FIT, "--method", "spline",
+            "--hold-out", "0", "--scheduler", address, "-o", tmp_path / "w.unsculpt",
+        )  # fmt: skip
+        assert f"Counted the background of {FILES - 1} more on the cluster" in said
+        assert us.load(tmp_path / "w.unsculpt").events_ == FILES * EVENTS
+
+    def test_other_methods_gather_and_give_the_same_model(self, address, folder, tmp_path):
+        fit = ("fit", folder / "run[12].parquet", *self.FIT, "--method", "knn")
+        self.unsculpt(*fit, "-o", tmp_path / "here.unsculpt")
+        self.unsculpt(*fit, "--scheduler", address, "-o", tmp_path / "there.unsculpt")
+        here, there = ((tmp_path / f"{x}.unsculpt").read_bytes() for x in ("here", "there"))
+        assert here == there
+
+    def test_apply_on_processes_of_its_own(self, folder, tmp_path):
+        arguments = ("apply", folder / "model.unsculpt", folder / "run[12].parquet")
+        self.unsculpt(*arguments, "-o", f"{tmp_path}/here/")
+        said = self.unsculpt(*arguments, "-o", f"{tmp_path}/there/", "--workers", "1")
+        assert f"{2 * EVENTS + 200:,} rows" in said
+        for name in ("run1.parquet", "run2.parquet"):
+            here, there = ((tmp_path / x / name).read_bytes() for x in ("here", "there"))
+            assert here == there

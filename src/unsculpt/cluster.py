@@ -46,7 +46,7 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> Itera
         return
     with (
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
@@ -119,7 +119,7 @@ def _on_files(
     *arguments: Any,
 ) -> list[R]:
     """Run a task for every file; return the results in the order of the files."""
-    from distributed import as_completed
+    from distributed import KilledWorker, as_completed
 
     files = [Location(place.path.resolve(), place.inside) for place in events.locations]
     futures = [
@@ -133,6 +133,8 @@ def _on_files(
             advance(sizes[future.key])
         results: list[R] = client.gather(futures)
         return results
+    except KilledWorker as error:
+        raise OSError(f"workers died again and again, of memory perhaps: {error}") from None
     finally:
         client.cancel(futures)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -11,7 +11,10 @@ from unsculpt.cli.shared import (
     Events,
     Json,
     Quiet,
+    Scheduler,
+    Workers,
     check_folder,
+    cluster_if_any,
     explained,
     print_json,
     progress,
@@ -48,6 +51,8 @@ def apply(
         Literal["raise", "keep"],
         typer.Option(help="NaN or infinite scores and attributes: an error, or NaN in the output."),
     ] = "raise",
+    scheduler: Scheduler = None,
+    workers: Workers = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -60,6 +65,7 @@ def apply(
     Examples:
       unsculpt apply w.unsculpt events.root -o flat.root
       unsculpt apply w.unsculpt 'run*.parquet' -o flat/
+      unsculpt apply w.unsculpt 'run*.parquet' -o flat/ --workers 8
       unsculpt apply w.unsculpt events.root:Jets -o flat.parquet --name tagger_noW --nan keep
     """  # noqa: D301
     check_folder(output)
@@ -77,16 +83,21 @@ def apply(
         source |= {"score": score} if score else {}
         source |= {"protected": protect} if protect else {}
         start = time.perf_counter()
-        with progress("Decorrelating", stream.rows) as advance:
-            done = tables.apply(
-                fitted,
-                stream,
-                output,
-                names=name or (),
-                source=source if {"score", "protected"} <= source.keys() else None,
-                nan=nan,
-                advance=advance,
-            )
+        options: dict[str, Any] = {
+            "names": name or (),
+            "source": source if {"score", "protected"} <= source.keys() else None,
+            "nan": nan,
+        }
+        with (
+            cluster_if_any(scheduler, workers) as client,
+            progress("Decorrelating", stream.rows) as advance,
+        ):
+            if client is None:
+                done = tables.apply(fitted, stream, output, advance=advance, **options)
+            else:
+                from unsculpt import cluster
+
+                done = cluster.apply(client, model, stream, output, advance=advance, **options)
         seconds = time.perf_counter() - start
 
     if as_json:

@@ -11,7 +11,10 @@ from unsculpt.cli.shared import (
     Events,
     Json,
     Quiet,
+    Scheduler,
+    Workers,
     check_folder,
+    cluster_if_any,
     explained,
     print_json,
     progress,
@@ -67,6 +70,8 @@ def fit(
         typer.Option(min=0, max=0.9, help="Fraction of the background to judge the model on."),
     ] = 0.2,
     seed: Annotated[int, typer.Option(min=0, help="Same events and seed: same model.")] = 0,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -83,7 +88,7 @@ def fit(
     """  # noqa: D301
     check_folder(output)
     with explained(quiet=quiet):
-        from unsculpt import tables
+        from unsculpt import cluster, tables
 
         stream = tables.scan(*events)
         source = {
@@ -93,18 +98,32 @@ def fit(
             "signal": signal,
             "weight": weight,
         }
-        with progress("Reading", stream.rows) as advance:
-            sample = tables.read_sample(stream, source, nan=nan, advance=advance)
-        background_events = sample.label == 0
-        held = background_events & _some(len(sample.label), hold_out, seed)
-        to_fit = sample[background_events & ~held]
-        if not quiet and not as_json:
-            _print_read(stream, sample)
-        start = time.perf_counter()
-        model = _new(method, to_fit, outside=outside, seed=seed)
-        model.fit(to_fit.scores, to_fit.protected, sample_weight=to_fit.weight)
+        here, there = _shares(stream, method, scheduler is not None or workers is not None)
+        with cluster_if_any(scheduler, workers) as client:
+            with progress("Reading", here.rows) as advance:
+                if client is None or there:
+                    sample = tables.read_sample(here, source, nan=nan, advance=advance)
+                else:
+                    sample = cluster.read_sample(client, here, source, nan=nan, advance=advance)
+            background_events = sample.label == 0
+            held = background_events & _some(len(sample.label), hold_out, seed)
+            to_fit = sample[background_events & ~held]
+            if not quiet and not as_json:
+                _print_read(here, sample)
+            start = time.perf_counter()
+            model = _new(method, to_fit, outside=outside, seed=seed)
+            model.fit(to_fit.scores, to_fit.protected, sample_weight=to_fit.weight)
+            fitted_on = len(to_fit.scores)
+            if client is not None and there:
+                with progress("Counting", there.rows) as advance:
+                    model = cluster.fit_histograms(
+                        client, model, there, source, nan=nan, advance=advance
+                    )
+                fitted_on = model.events_
+                if not quiet and not as_json:
+                    _print_counted(there)
         files = [str(location) for location in stream.locations]
-        model.source_ = source | {"events": len(to_fit.scores), "files": files}
+        model.source_ = source | {"events": fitted_on, "files": files}
         model.save(output)
         answer = {
             "model": output,
@@ -115,7 +134,7 @@ def fit(
             "dropped": sample.dropped,
             "background": int(background_events.sum()),
             "signal": int((~background_events).sum()),
-            "fitted_on": len(to_fit.scores),
+            "fitted_on": fitted_on,
             "held_out": int(held.sum()),
             "seconds": time.perf_counter() - start,
             "judged": _judged(model, sample[held | ~background_events]) if held.any() else [],
@@ -124,6 +143,17 @@ def fit(
         print_json(answer)
     elif not quiet:
         _print_fit(answer)
+
+
+def _shares(stream: Stream, method: str, clustered: bool) -> tuple[Stream, Stream | None]:
+    """Return the files to read here and, for histograms on a cluster, those to count there.
+
+    The first file sets the bins, and its events that are held out judge the model.
+    """
+    if not clustered or method != "spline" or len(stream.sources) == 1:
+        return stream, None
+    locations, sources = stream.locations, stream.sources
+    return type(stream)(locations[:1], sources[:1]), type(stream)(locations[1:], sources[1:])
 
 
 def _some(events: int, fraction: float, seed: int) -> NDArray[np.bool_]:
@@ -163,6 +193,13 @@ def _print_read(stream: Stream, sample: Sample) -> None:
     typer.echo(
         f"Read {sample.rows:,} rows of {files}: {len(sample.label) - signal:,} background, "
         f"{signal:,} signal{dropped}."
+    )
+
+
+def _print_counted(others: Stream) -> None:
+    typer.echo(
+        f"Counted the background of {len(others.sources)} more on the cluster, in the bins of the "
+        "first file; the model is judged on events of that one."
     )
 
 

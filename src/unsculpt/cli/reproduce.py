@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from unsculpt.cli.shared import Scheduler, Workers
+
 
 class Size(StrEnum):
     """How much of the study."""
@@ -45,13 +47,8 @@ def reproduce(
             "on it; a random half if there is no such column).",
         ),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="Share the work among so many processes of this machine (Dask)."),
-    ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(help="Share the work on a Dask cluster: its address.")
-    ] = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     figures: Annotated[
         bool, typer.Option(help="Draw the figures and write the page after computing.")
     ] = True,

@@ -6,9 +6,12 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 EXIT_CODES = "Exit codes: 0 done, 1 the work failed (the last line says why), 2 wrong arguments."
 
@@ -21,6 +24,13 @@ Events = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors alone.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
 
+Scheduler = Annotated[
+    str | None, typer.Option(help="Work on the Dask cluster at this address: tcp://host:8786.")
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Work in so many processes on this machine.")
+]
+
 
 @contextmanager
 def explained(*, quiet: bool = False) -> Iterator[None]:
@@ -32,6 +42,18 @@ def explained(*, quiet: bool = False) -> Iterator[None]:
     except (OSError, ValueError, ModuleNotFoundError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
+
+
+@contextmanager
+def cluster_if_any(scheduler: str | None, workers: int | None) -> Iterator[Client | None]:
+    """Give a client of the cluster that was asked for, or None."""
+    if scheduler is None and workers is None:
+        yield None
+        return
+    from unsculpt.cluster import connected
+
+    with connected(scheduler, workers) as client:
+        yield client
 
 
 @contextmanager

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from unsculpt.cluster import connected
 from unsculpt.experiments.sample import splits
 from unsculpt.experiments.steps import perform
 from unsculpt.experiments.store import Arrays, Part, Store
@@ -42,7 +41,7 @@ def complete_on_cluster(
     """
     from distributed import as_completed
 
-    with _client(scheduler, workers) as client:
+    with connected(scheduler, workers) as client:
         futures: dict[Task, Any] = {}
         for task in todo:
             needed = [
@@ -51,7 +50,8 @@ def complete_on_cluster(
             ]
             futures[task] = client.submit(_perform, task, data, jets, *needed, key=task.name)
         tasks = {future: task for task, future in futures.items()}
-        for i, (future, part) in enumerate(as_completed(tasks, with_results=True), start=1):
+        done = as_completed(tasks, loop=client.loop, with_results=True)
+        for i, (future, part) in enumerate(done, start=1):
             store.write(tasks[future], part)
             console.print(f"{i}/{len(todo)} {tasks[future].title}")
 
@@ -59,20 +59,3 @@ def complete_on_cluster(
 def _perform(task: Task, data: Path | None, jets: int | None, *needed: Part | Arrays) -> Part:
     arrays = [part.arrays if isinstance(part, Part) else part for part in needed]
     return perform(task, splits(data, jets), arrays)
-
-
-@contextmanager
-def _client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
-    """Connect to a cluster, or start one of processes on this machine."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise ImportError(
-            "a cluster needs Dask; install it with pip install 'unsculpt[dask]'"
-        ) from None
-    if scheduler is not None:
-        with Client(scheduler) as client:
-            yield client
-        return
-    with LocalCluster(n_workers=workers, threads_per_worker=1) as local, Client(local) as client:
-        yield client
