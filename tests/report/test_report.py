@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import unsculpt as us
 from unsculpt import metrics
 from unsculpt.plots.axis import Axis
 from unsculpt.report import write_report
+from unsculpt.report.events import Events
+from unsculpt.report.pictures import pictures
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +107,31 @@ def test_several_attributes_and_categories(toy, exact, parse, tmp_path):
     page = parse(tmp_path / "r.html")
     assert {"spectrum", "spectrum-2", "efficiency-2"} <= {a.get("id") for a in page.all("section")}
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_numbers_that_the_model_takes_for_categories(toy, tmp_path, parse, no_pictures):
+    table = pd.DataFrame({"mass": toy.protected, "run": np.where(toy.protected > 90, 7, 3)})
+    model = us.SplineDecorrelator(categorical=["run"]).fit(toy.score, table)
+    write_report(tmp_path / "r.html", model, toy.score, table[["run", "mass"]], toy.label)
+    data = json.loads(parse(tmp_path / "r.html").scripts[0])
+    assert (data["name"], data["categories"]) == ("run", ["3", "7"])
+
+
+def test_a_method_that_knows_its_own_cut_alone(toy, exact):
+    model = copy(exact)
+    model.efficiency_ = 0.02
+
+    def threshold(efficiency, protected):
+        if efficiency != 0.02:
+            raise ValueError("known at 0.02 alone")
+        return np.full(len(protected), 0.8)
+
+    model.threshold = threshold
+    events = Events.of(model, toy.score, toy.protected, toy.label, None, ["mass"], 50)
+    *_, picture, _ = pictures(events, model, toy.protected, toy.label, 0.5)
+    assert picture.slug == "cut"
+    assert picture.tables[0].header == ["mass", "cut for 2%"]
+    assert {row[1] for row in picture.tables[0].rows} == {"0.8"}
 
 
 def test_the_first_attribute_may_be_a_category(toy, exact, parse, tmp_path):

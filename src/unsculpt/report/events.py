@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unsculpt.decorrelators import Decorrelator
+from unsculpt.decorrelators.protected import Categorical
 from unsculpt.models.inputs import Columns, Floats, finite, protected_columns, same_length
 from unsculpt.plots.axis import Axis
 
@@ -52,25 +53,28 @@ class Events:
             warnings.simplefilter("always")
             flat = model.transform(raw, protected)
         known = np.isfinite(flat)
+        categories = _categories(model, found)
+        drawn = [c.astype(str) if i in categories else c for i, c in enumerate(columns)]
         weight = None if sample_weight is None else finite(np.asarray(sample_weight), "weight")
         return cls(
             {"raw score": raw[known], "decorrelated score": flat[known]},
             label[known],
             None if weight is None else weight[known],
             [
-                Axis.of(_as_drawn(column, model, i)[known], label[known], bins if i == 0 else 50, n)
-                for i, (n, column) in enumerate(zip(names, columns, strict=True))
+                Axis.of(column[known], label[known], bins if i == 0 else 50, name)
+                for i, (name, column) in enumerate(zip(names, drawn, strict=True))
             ],
             [str(warning.message) for warning in caught],
         )
 
 
-def _as_drawn(column: NDArray[Any], model: Decorrelator, position: int) -> NDArray[Any]:
-    """Return a column as numbers, or as text where the model took it for categories."""
-    attributes = getattr(model, "attributes_", None)
-    if attributes is not None and hasattr(attributes.attributes[position], "values"):
-        return column.astype(str)
-    return column
+def _categories(model: Decorrelator, names: list[str]) -> set[int]:
+    """Return which columns the model takes for categories, be they numbers."""
+    attributes = getattr(getattr(model, "attributes_", None), "attributes", [])
+    taken = [a.name for a in attributes if isinstance(a, Categorical)]
+    if set(taken) <= set(names):  # otherwise the model and the table are unnamed, and in one order
+        return {names.index(name) for name in taken}
+    return {i for i, a in enumerate(attributes) if isinstance(a, Categorical)}
 
 
 def along_first(protected: Any, labels: ArrayLike, axis: Axis) -> tuple[NDArray[Any], Any]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from unsculpt import plots
 from unsculpt.decorrelators import Decorrelator
-from unsculpt.plots.axis import Axis
+from unsculpt.plots.axis import Axis, Floats
 from unsculpt.plots.efficiency import WORKING_POINTS, background_efficiencies
 from unsculpt.plots.in_bins import Curves
 from unsculpt.plots.score_slices import background_slices
@@ -61,8 +62,9 @@ def pictures(
         yield _efficiency(events, axis.with_bins(20), f"efficiency{ending}")
     yield _slices(events, events.axes[0])
     yield _separation(events, events.axes[0].with_bins(20), efficiency)
-    if hasattr(model, "threshold"):
-        yield _cut(events.axes, model, protected, labels)
+    values, table = along_first(protected, labels, events.axes[0])
+    if cuts := _known_cuts(model, table):
+        yield _cut(events.axes, values, cuts)
     if training := losses(model):
         yield _history(training)
 
@@ -90,7 +92,7 @@ def _efficiency(events: Events, axis: Axis, slug: str) -> Picture:
         slug,
         f"Efficiency against {bare(axis.name)}",
         f"How much background passes at each {bare(axis.name)}, for cuts that keep {points} of "
-        "all background (dotted). On a decorrelated score the points lie on the dotted lines.",
+        "all background (dotted). Where a cut does not sculpt, its points lie on its dotted line.",
         plots.efficiency(events.scores, events.labels, axis, **settings),
         [_table(panels, axis)],
     )
@@ -106,8 +108,8 @@ def _slices(events: Events, axis: Axis) -> Picture:
     return Picture(
         "scores",
         f"Scores in slices of {bare(axis.name)}",
-        f"The background's distribution of each score in slices of {bare(axis.name)}. The "
-        "decorrelated score is uniform in each of them.",
+        f"The background's distribution of each score in slices of {bare(axis.name)}. One "
+        "that is decorrelated at every cut looks the same in all of them.",
         plots.score_slices(events.scores, events.labels, axis, name=axis.name, **settings),
         tables,
     )
@@ -127,12 +129,19 @@ def _separation(events: Events, axis: Axis, efficiency: float) -> Picture:
     )
 
 
-def _cut(axes: list[Axis], model: Any, protected: Any, labels: ArrayLike) -> Picture:
+def _known_cuts(model: Any, table: Any) -> dict[str, Floats]:
+    """Return the cuts on the raw score; some methods know none, or those of their fit alone."""
+    cuts = {}
+    for point in sorted({*WORKING_POINTS, getattr(model, "efficiency_", 0.5)}, reverse=True):
+        with warnings.catch_warnings():  # of values beyond the fit: the events have counted them
+            warnings.simplefilter("ignore")
+            with suppress(AttributeError, TypeError, ValueError):
+                cuts[f"{100 * point:g}%"] = model.threshold(point, table)
+    return cuts
+
+
+def _cut(axes: list[Axis], values: NDArray[Any], cuts: dict[str, Floats]) -> Picture:
     axis = axes[0]
-    values, table = along_first(protected, labels, axis)
-    with warnings.catch_warnings():  # of values beyond the fit: the events have counted them
-        warnings.simplefilter("ignore")
-        cuts = {f"{point:.0%}": model.threshold(point, table) for point in WORKING_POINTS}
     others = ", with the other attributes at their median" if len(axes) > 1 else ""
     names = [str(x) if axis.categories else number(x) for x in values]
     step = 1 if axis.categories else 5
