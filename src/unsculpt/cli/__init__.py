@@ -8,6 +8,7 @@ from unsculpt.cli.export import export
 from unsculpt.cli.fit import fit
 from unsculpt.cli.generate import generate
 from unsculpt.cli.info import info
+from unsculpt.cli.report import report
 from unsculpt.cli.reproduce import reproduce
 from unsculpt.cli.shared import EXIT_CODES
 
@@ -17,5 +18,5 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (demo, fit, apply, export, info, generate, reproduce):
+for command in (demo, fit, apply, report, export, info, generate, reproduce):
     app.command(epilog=EXIT_CODES)(command)

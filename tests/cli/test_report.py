@@ -1,0 +1,98 @@
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import unsculpt as us
+from unsculpt import metrics
+from unsculpt.plots.axis import Axis
+
+
+def test_writes_a_report_and_its_figures(unsculpt, model, events, save, tmp_path):
+    save(events[:300], "1.root"), save(events[300:], "2.root")
+    output = tmp_path / "w.html"
+    answer = unsculpt("report", model, tmp_path / "*.root", "-o", output)
+    assert answer.exit_code == 0
+    assert "Wrote a report on 1,000 events" in answer.output
+    assert answer.output.endswith(f"Open the report: {output}\n")
+    page = output.read_text()
+    for text in ("<h1>tagger decorrelated from mass</h1>", "1.root", "SplineDecorrelator"):
+        assert text in page
+    assert "mass is outside the fitted" in page
+    assert {"spectrum.pdf", "cut.png"} <= {file.name for file in (tmp_path / "w-figures").iterdir()}
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Saves the time they take where nobody looks at them."""
+    monkeypatch.setattr("unsculpt.report.write.pictures", lambda *events: [])
+
+
+def test_answers_scripts_with_the_metrics(unsculpt, model, events, save, tmp_path, no_pictures):
+    path, output = save(events, "a.parquet"), tmp_path / "w.html"
+    settings = "--weight", "w", "--figures", tmp_path / "f", "-o", output
+    answer = unsculpt("report", model, path, *settings, "--json")
+    raw, flat = json.loads(answer.stdout)["numbers"]
+    score, mass, label, weight = (
+        events[name].to_numpy() for name in ("tagger", "mass", "label", "w")
+    )
+    assert raw["R50"]["value"] == pytest.approx(
+        metrics.rejection(score, label, sample_weight=weight)
+    )
+    with pytest.warns(UserWarning, match="mass is outside"):
+        decorrelated = us.load(model).transform(score, events.select(["mass"]).to_pandas())
+    edges = Axis.of(mass, label, 50, "mass").edges
+    expected = metrics.inverse_jsd(decorrelated, label, mass, bins=edges, sample_weight=weight)
+    assert flat["1/JSD50"]["value"] == pytest.approx(expected)
+    assert (tmp_path / "f").is_dir()
+
+
+def test_other_names_and_expressions(unsculpt, model, events, save, tmp_path, no_pictures):
+    renamed = events.rename_columns(["logit", "m", "kind", "w", "channel"])
+    path, output = save(renamed, "a.parquet"), tmp_path / "w.html"
+    options = "--score", "logit", "--protect", "m * 1.0", "--background", "kind == 0"
+    answer = unsculpt("report", model, path, *options, "-o", output, "--quiet")
+    assert (answer.exit_code, answer.output) == (0, "")
+    assert "<h1>logit decorrelated from m * 1.0</h1>" in output.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--score", "tager"], "tagger"),
+        (["--protect", "mass", "--protect", "w"], "the model protects mass"),
+        (["--background", "label < 2"], "no signal"),
+    ],
+)
+def test_explains_what_is_wrong(unsculpt, model, events, save, tmp_path, options, message):
+    path, output = save(events, "a.parquet"), tmp_path / "w.html"
+    answer = unsculpt("report", model, path, *options, "-o", output)
+    assert answer.exit_code == 1
+    assert message in answer.stderr
+    assert not output.exists()
+
+
+def test_a_model_of_arrays_asks_for_the_columns(unsculpt, events, save, tmp_path):
+    path, model = save(events, "a.parquet"), tmp_path / "arrays.unsculpt"
+    spline = us.SplineDecorrelator()
+    spline.fit(events["tagger"].to_numpy(), events["mass"].to_numpy()).save(model)
+    answer = unsculpt("report", model, path, "-o", tmp_path / "w.html")
+    assert answer.exit_code == 1
+    assert "name them with --score and --protect" in answer.stderr
+
+
+def test_a_power_cut_leaves_no_report(model, events, save, tmp_path):
+    path, output = save(events, "a.parquet"), tmp_path / "out" / "w.html"
+    output.parent.mkdir()
+    # At the worst moment: everything is written, but not yet safe.
+    code = (
+        "import os, signal, sys; from unsculpt.cli import app; import unsculpt.report.write as w;"
+        "w.pictures = lambda *events: [];"
+        "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL); app()"
+    )
+    arguments = ["report", str(model), path, "-o", str(output)]
+    child = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True)
+    assert child.returncode == -signal.SIGKILL
+    assert not output.exists()
