@@ -18,6 +18,7 @@ def test_every_model_has_a_row_before_and_after_each_flow(folder, tiny):
     rows = pq.read_table(folder / "results.parquet").to_pylist()
     for family, alpha in (
         ("vDNN", 0),
+        ("DNN (cf-inputs)", 0),
         ("DisCo", 200),
         ("MoDe", 200),
         ("adversary", 100),
@@ -90,11 +91,11 @@ def test_the_paper_s_grid():
 
 
 def test_flows_are_trained_in_as_many_programs_as_asked_for(tiny):
-    together, apart = (tasks(replace(tiny, together=n), "") for n in (100, 4))
+    together, apart = (tasks(replace(tiny, together=n), "") for n in (100, 5))
     for plan, programs in ((together, 1), (apart, 3)):
         flows = [task for task in plan if task.step == "our flow"]
         assert len(flows) == programs
-        assert len({model for task in flows for model in task.models}) == 10
+        assert len({model for task in flows for model in task.models}) == 12
         assert [task.options for task in flows] == [(2,), (0,), (0,)][:programs]
 
 

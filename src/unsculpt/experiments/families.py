@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unsculpt import FeatureDecorrelator
 from unsculpt.classifiers import Classifier, balance_weights, fit_many, planing_weights
 from unsculpt.cores import cores
 from unsculpt.experiments.sample import Splits
@@ -83,6 +84,10 @@ def train_family(
         pt = train.features[:, train.names.index("pt")]
         weight = planing_weights(pt, train.label) * balance_weights(train.label)
         inputs = [features[:, others] for features in inputs]
+    if recipe.decorrelated:
+        flow = FeatureDecorrelator.paper(epochs=feature_epochs)
+        flow.fit(train.features[background], train.mass[background])
+        inputs = [flow.transform(part.features, part.mass) for part in (train, test)]
     classifiers = fit_many(
         [recipe.new(alpha, seed=seed, epochs=epochs) for alpha, seed in models],
         inputs[0],

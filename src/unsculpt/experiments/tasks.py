@@ -68,6 +68,7 @@ def tasks(preset: Preset, data: str) -> list[Task]:
     """Return what is to be trained, in order."""
     families: list[tuple[str, Sequence[float], int, tuple[int, ...]]] = [
         ("vDNN", (0.0,), preset.epochs, ()),
+        ("DNN (cf-inputs)", (0.0,), preset.epochs, (preset.feature_epochs,)),
         ("DisCo", preset.alphas, preset.epochs, ()),
         ("MoDe", preset.alphas, preset.epochs, ()),
         ("adversary", preset.few_alphas, preset.epochs, ()),
