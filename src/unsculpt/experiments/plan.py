@@ -16,7 +16,7 @@ COST = {
     "cpu": {
         "vDNN": (3e-4, 1.4e-6),
         "DNN (cf-inputs)": (3e-4, 1.4e-6),
-        "DisCo": (1e-3, 2e-5),
+        "DisCo": (1e-3, 1e-5),
         "MoDe": (1e-3, 5e-6),
         "adversary": (1e-3, 6e-6),
         "published DisCo": (1e-3, 2e-5),
