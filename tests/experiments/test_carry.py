@@ -2,13 +2,12 @@ import numpy as np
 
 from unsculpt.experiments import carry
 from unsculpt.experiments.finished import finished
-from unsculpt.experiments.tasks import SINGLE
 
 
 def test_what_figures_and_studies_need_is_carried(folder, tmp_path):
     here, there = finished(folder), finished(carry(folder, tmp_path / "home"))
     assert there.results == here.results
-    for model in (("vDNN", 0.0, 0), SINGLE):
+    for model in (("vDNN", 0.0, 0), ("DisCo", 200.0, 0)):
         for step in ("classifier", "paper flow", "our flow"):
             np.testing.assert_array_equal(there.score(model, step), here.score(model, step))
     assert not there.score(("MoDe", 200.0, 0), "classifier").any()

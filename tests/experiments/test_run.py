@@ -103,3 +103,10 @@ def test_other_settings_are_other_tasks(tiny):
     names = [task.name for preset in (tiny, PRESETS["quick"]) for task in tasks(preset, "jets")]
     names += [task.name for task in tasks(tiny, "other jets")]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(("alphas", "chosen"), [((0, 100, 200, 300), 200), ((0, 50), 50)])
+def test_the_paper_s_strength_is_looked_at_or_the_strongest(tiny, alphas, chosen):
+    plan = tasks(replace(tiny, alphas=alphas), "")
+    (cuts,) = (task for task in plan if task.step == "cuts")
+    assert cuts.models == (("DisCo", chosen, 0),)

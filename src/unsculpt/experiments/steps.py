@@ -18,7 +18,7 @@ from unsculpt.experiments.methods import methods
 from unsculpt.experiments.sample import Splits
 from unsculpt.experiments.search import search
 from unsculpt.experiments.store import Arrays, Part, Row
-from unsculpt.experiments.tasks import SINGLE, Task
+from unsculpt.experiments.tasks import Task, single
 
 Floats = NDArray[np.floating]
 
@@ -47,7 +47,8 @@ def flow(task: Task, jets: Splits, *needed: Arrays) -> Part:
     fit, test = (scores_of(task, needed, which) for which in ("fit", "test"))
     (runs,) = task.options
     if runs:
-        one = replace(task, models=(SINGLE,) * runs)
+        disco = next(other for other in task.needs if other.family == "DisCo")
+        one = replace(task, models=(single(disco),) * runs)
         fit = np.concatenate([fit, scores_of(one, needed, "fit")])
         test = np.concatenate([test, scores_of(one, needed, "test")])
     start = time.perf_counter()

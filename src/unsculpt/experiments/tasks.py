@@ -14,7 +14,7 @@ from unsculpt.experiments.presets import Preset
 Step = Literal["classifier", "paper flow", "our flow", "cuts", "sizes", "methods", "search"]
 
 Model = tuple[str, float, int]
-SINGLE: Model = ("DisCo", 200.0, 0)  # whose cuts the paper shows
+STRENGTH = 200.0  # of the DisCo classifier whose cuts the paper shows
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,12 @@ class Task:
         return self.family if self.step == "classifier" else f"{self.step}, {self.family}"
 
 
+def single(disco: Task) -> Model:
+    """Return the DisCo classifier that is looked at more closely: the paper's, or the strongest."""
+    models = [model for model in disco.models if model[2] == 0]
+    return next((model for model in models if model[1] == STRENGTH), models[-1])
+
+
 def tasks(preset: Preset, data: str) -> list[Task]:
     """Return what is to be trained, in order."""
     families: list[tuple[str, Sequence[float], int, tuple[int, ...]]] = [
@@ -95,7 +101,7 @@ def tasks(preset: Preset, data: str) -> list[Task]:
     return [
         *classifiers.values(),
         *flows,
-        Task("cuts", (SINGLE,), preset.epochs, data, (preset.runs,), (disco, *first)),
+        Task("cuts", (single(disco),), preset.epochs, data, (preset.runs,), (disco, *first)),
         Task("sizes", vdnn.models, preset.epochs, data, preset.sizes, (vdnn,)),
     ]
 
@@ -129,5 +135,7 @@ def studies(preset: Preset, data: str) -> list[Task]:
     ours = [task for task in made if task.step == "our flow"]
     return [
         Task("methods", vdnn.models[:3], preset.epochs, data, needs=(vdnn,)),
-        Task("search", (vdnn.models[0], SINGLE), 0, data, (preset.toys,), (vdnn, disco, *ours)),
+        Task(
+            "search", (vdnn.models[0], single(disco)), 0, data, (preset.toys,), (vdnn, disco, *ours)
+        ),
     ]
