@@ -27,8 +27,8 @@ CAPTIONS = {
     "and 100 GeV. Open circles are classifiers, filled ones have a flow on top; bands run from the "
     "lowest to the highest of all trainings; the grey band is what random selections reach.",
     "4-tradeoff-our-flow": "The same with our flow.",
-    "5-cuts": "One DisCo classifier (strength 200) at harder cuts, after flows and quantile regression; bars "
-    "run from the lowest to the highest of all trainings on the same classifier.",
+    "5-cuts": "One DisCo classifier (strength 200) at harder cuts, after flows and quantile "
+    "regression; bars run from the lowest to the highest of all trainings on the same classifier.",
     "6-cut-spectra": "The spectra behind it, over the range of random selections.",
     "7-published-disco": "DisCo as its authors trained it.",
     "8-appendix-a-dataset": "The dummy dataset of appendix A.",
