@@ -78,7 +78,8 @@ def train_family(
     """
     recipe, train, test = FAMILIES[family], jets.train, jets.test
     background = train.label == 0
-    inputs, weight = [train.features, test.features], None
+    inputs: list[NDArray[np.floating]] = [train.features, test.features]
+    weight = None
     if recipe.planed:
         others = np.array(train.names) != "pt"
         pt = train.features[:, train.names.index("pt")]
