@@ -40,7 +40,7 @@ class VectorCoordinates:
     def of(cls, scores: Floats) -> VectorCoordinates:
         """Measure them on a sample; rows that sum to one are probabilities."""
         simplex = scores.shape[1] > 1 and on_simplex(scores)
-        plane = _log_ratios(scores) if simplex else scores
+        plane = log_ratios(scores) if simplex else scores
         scale = plane.std(axis=0)
         if simplex:
             scale = np.full_like(scale, np.sqrt(np.mean(scale**2)))
@@ -48,7 +48,7 @@ class VectorCoordinates:
 
     def __call__(self, scores: Floats) -> Floats:
         """Return the coordinates of scores, (n, d)."""
-        return ((_log_ratios(scores) if self.simplex else scores) - self.centre) / self.scale
+        return ((log_ratios(scores) if self.simplex else scores) - self.centre) / self.scale
 
     def inverse(self, coordinates: Floats) -> Floats:
         """Return the scores at these coordinates."""
@@ -95,5 +95,6 @@ def _clipped(scores: Floats) -> Floats:
     return np.maximum(scores, SMALLEST)
 
 
-def _log_ratios(scores: Floats) -> Floats:
+def log_ratios(scores: Floats) -> Floats:
+    """Return the isometric log-ratios of probabilities, (n, classes - 1)."""
     return np.asarray(np.log(_clipped(scores)) @ helmert(scores.shape[1]).T)

@@ -2,6 +2,7 @@
 
 from unsculpt.plots.appendix_a import appendix_a_dataset, appendix_a_representations
 from unsculpt.plots.before_after import before_after
+from unsculpt.plots.class_clouds import class_clouds
 from unsculpt.plots.cut import cut
 from unsculpt.plots.cut_scan import cut_scan
 from unsculpt.plots.cut_spectra import cut_spectra
@@ -20,6 +21,7 @@ __all__ = [
     "appendix_a_dataset",
     "appendix_a_representations",
     "before_after",
+    "class_clouds",
     "cut",
     "cut_scan",
     "cut_spectra",
