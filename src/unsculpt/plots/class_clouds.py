@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.typing import LineStyleType
 from numpy.typing import ArrayLike, NDArray
 
 from unsculpt.decorrelators.vectors import log_ratios
@@ -16,7 +16,7 @@ from unsculpt.plots.style import styled
 
 Floats = NDArray[np.float64]
 
-LINES = ("-", "--", ":")
+LINES: tuple[LineStyleType, ...] = ("-", "--", ":")
 
 
 @styled
@@ -51,7 +51,7 @@ def class_clouds(
         for (low, high), colour in zip(slices, colours, strict=True):
             here = (attribute >= low) & (attribute < high)
             for k, line in enumerate(LINES):
-                _ellipse(axes, plane[here & (label == k)], color=colour, linestyle=line)
+                axes.plot(*_ellipse(plane[here & (label == k)]), color=colour, linestyle=line)
         axes.set(title=title, xlabel=r"$\ln(p_0/p_1)/\sqrt{2}$", aspect="equal")
     panels[0].set(ylabel=r"$\ln(p_0 p_1/p_2^2)/\sqrt{6}$")
     keys = [Line2D([], [], color="k", linestyle=line) for line in LINES]
@@ -65,9 +65,9 @@ def class_clouds(
     return figure
 
 
-def _ellipse(axes: Axes, points: Floats, **style: object) -> None:
-    """Draw one standard deviation around the mean."""
+def _ellipse(points: Floats) -> Floats:
+    """Return the curve, (2, n), one standard deviation around the mean."""
     angle = np.linspace(0, 2 * np.pi, 100)
     root = np.linalg.cholesky(np.cov(points.T))
-    edge = points.mean(axis=0) + np.stack([np.cos(angle), np.sin(angle)], axis=1) @ root.T
-    axes.plot(*edge.T, **style)
+    curve = points.mean(axis=0)[:, None] + root @ np.stack([np.cos(angle), np.sin(angle)])
+    return np.asarray(curve)
