@@ -86,7 +86,8 @@ def figures(run: Finished) -> Iterator[tuple[str, Figure]]:
     yield "1-mass", mass_distribution(mass, bins=MASS_BINS)
     raw, flat = (run.score(("vDNN", 0.0, 0), step) for step in ("classifier", "paper flow"))
     scores = {"vDNN": raw, "cf-vDNN": flat}
-    yield "2-separation-in-bins", separation(scores, test.label, test.mass, bins=np.linspace(50, 300, 21))
+    twenty = np.linspace(50, 300, 21)
+    yield "2-separation-in-bins", separation(scores, test.label, test.mass, bins=twenty)
     yield "3-before-and-after", before_after(raw, flat, test.label, test.mass)
     for recipe in FLOWS:
         yield f"4-tradeoff-{recipe.replace(' ', '-')}", tradeoff(results, mass, recipe)
