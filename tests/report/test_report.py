@@ -104,6 +104,8 @@ def test_several_attributes_and_categories(toy, exact, parse, tmp_path):
     table = pd.DataFrame({"mass": toy.protected, "run": np.where(toy.score > 0.5, "a", "b")})
     numbers = write_report(tmp_path / "r.html", exact, toy.score, table, toy.label)
     assert {"1/JSD50 of mass", "1/JSD50 of run"} <= numbers[0].values.keys()
+    # The inverse of a divergence in two bins has no mean over random selections.
+    assert numbers[0].plain()["ideal 1/JSD50 of run"] == {"mean": None, "spread": None}
     page = parse(tmp_path / "r.html")
     assert {"spectrum", "spectrum-2", "efficiency-2"} <= {a.get("id") for a in page.all("section")}
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]

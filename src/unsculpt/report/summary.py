@@ -76,6 +76,8 @@ def _numbers(events: Events, name: str, efficiency: float) -> Numbers:
 
 
 def _ideal(events: Events, score: Floats, axis: Axis, efficiency: float, repeats: int) -> Ideal:
+    if len(axis.edges) < 7:  # with up to five bins the inverse has no mean or no spread
+        return Ideal(math.nan, math.nan)
     return metrics.ideal_inverse_jsd(
         score,
         events.labels,

@@ -32,6 +32,8 @@ def with_error(value: Interval[float] | Ideal) -> tuple[str, str]:
     else:
         decimals = max(0, 1 - math.floor(math.log10(error)))
         texts = [f"{x:,.{decimals}f}" for x in numbers]
+    if math.isnan(numbers[0]):
+        return texts[0], ""
     if isinstance(value, Ideal):
         return texts[0], f"± {texts[1]}"
     return texts[0], f"[{texts[1]}, {texts[2]}]"
