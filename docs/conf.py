@@ -19,3 +19,12 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say what goes in, in words
 napoleon_use_ivar = True
 napoleon_use_rtype = False
+
+
+def setup(app):
+    """Leave out what scikit-learn adds to every estimator: its own pages describe it."""
+
+    def skip(app, what, name, obj, skipped, options):
+        return skipped or getattr(obj, "__module__", "").startswith("sklearn") or None
+
+    app.connect("autodoc-skip-member", skip)

@@ -62,7 +62,7 @@ class SplineDecorrelator(ColumnDecorrelator[TableColumn | TensorColumn]):
         categorical: protected columns to treat as categories, by name or position.
 
     Attributes:
-        counts_: for each score, the sums of weights, (*bins of the attributes, bins of the score).
+        counts_: for each score, the sums of weights, (bins of each attribute, bins of the score).
         events_: how many events have been counted.
 
     >>> import numpy as np

@@ -1,0 +1,38 @@
+"""The first tutorial, typed in as it stands."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import uproot
+
+PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "ten-minutes.md"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder, text = tmp_path_factory.mktemp("tutorial"), PAGE.read_text()
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for python in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        subprocess.run([sys.executable, "-c", python], cwd=folder, check=True)
+    for line in re.findall(r"^\$ (unsculpt .*)$", text, flags=re.MULTILINE):
+        subprocess.run(line, shell=True, cwd=folder, check=True, env=os.environ | {"PATH": path})
+    return folder
+
+
+def test_the_score_is_flat_at_every_mass(folder):
+    events = uproot.open(folder / "flat.root:Events").arrays(library="np")
+    background = events["label"] == 0
+    for low, high in ((50, 70), (70, 100), (100, 300)):
+        here = background & (events["mass"] >= low) & (events["mass"] < high)
+        assert abs((events["tagger_flat"][here] > 0.9).mean() - 0.1) < 0.03
+    assert {"tagger", "mass", "pt", "label"} < set(events)
+
+
+def test_all_files_are_there(folder):
+    assert (folder / "report.html").read_text().startswith("<!doctype html>")
+    assert (folder / "w.onnx").stat().st_size > 1000
+    assert not [name for name in os.listdir(folder) if name.startswith(".")]
