@@ -33,8 +33,9 @@ def kolmogorov_smirnov_in_bins(
 ) -> Floats:
     """Largest distance of the score's distribution in each bin from the inclusive one.
 
-    The largest distance between F_b and F over all scores, for F_b the distribution function in bin b and F the
-    one of all events. With negative weights, the largest next to the scores in the bin.
+    The largest distance between F_b and F over all scores, for F_b the distribution function in
+    bin b and F the one of all events. With negative weights, the largest next to the scores in
+    the bin.
 
     Args:
         scores: Scores, usually of the background alone, shape (n,).
