@@ -555,7 +555,29 @@ class TestFit:
             "categorical": (),
             "recipe": "paper",
             "seed": 0,
+            "smoothness": None,
         }
+
+    def test_a_stronger_prior_bends_the_map_less(self, tagger):
+        toy = tagger.train
+        mass = np.linspace(60, 200, 30)
+
+        def bend(smoothness):
+            flow = FlowDecorrelator(members=1, epochs=4, batch_size=500, smoothness=smoothness)
+            cut = flow.fit(toy.score[:2000], toy.protected[:2000]).threshold(0.5, mass)
+            return np.abs(np.diff(logit(cut), 2)).sum()
+
+        assert bend(3e4) < 0.5 * bend(0)
+
+    def test_the_default_prior_is_thirty(self, tagger):
+        toy = tagger.train
+        thirty, default = (
+            FlowDecorrelator(members=1, epochs=1, batch_size=500, smoothness=s)
+            .fit(toy.score[:2000], toy.protected[:2000])
+            .transform(toy.score[:100], toy.protected[:100])
+            for s in (30.0, None)
+        )
+        np.testing.assert_array_equal(thirty, default)
 
     def test_parameters_of_the_paper_recipe_can_be_changed(self):
         flow = FlowDecorrelator.paper(seed=3, epochs=2, outside="nan")

@@ -23,7 +23,7 @@ from unsculpt.flows import SplineFlow
 from unsculpt.models.inputs import Floats
 
 # A prior, so its weight against the likelihood of all events falls as their number grows.
-CURVATURE_PRIOR, CURVATURE_POINTS = 30.0, 32
+SMOOTHNESS, CURVATURE_POINTS = 30.0, 32
 
 
 class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
@@ -52,6 +52,8 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
             NaN ("nan", with a warning). A category not seen in the fit has no nearest one and
             raises under "clip" too.
         categorical: protected columns to treat as categories, by name or position.
+        smoothness: weight of a prior against bending along the attributes, beside the likelihood
+            of all events; 0 for none. None for 30, and for none with the paper's recipe.
         recipe: "smooth" is ours, "paper" the paper's architecture and coordinates.
         seed: fixes everything random.
 
@@ -81,6 +83,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         validation: float = 0.0,
         outside: Outside = "clip",
         categorical: Sequence[str | int] = (),
+        smoothness: float | None = None,
         recipe: Literal["smooth", "paper"] = "smooth",
         seed: int = 0,
     ) -> None:
@@ -91,6 +94,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         self.validation = validation
         self.outside = outside
         self.categorical = categorical
+        self.smoothness = smoothness
         self.recipe = recipe
         self.seed = seed
 
@@ -127,6 +131,9 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         events, n_scores = columns.shape
 
         paper = self.recipe == "paper"
+        smoothness = self.smoothness
+        if smoothness is None:
+            smoothness = 0.0 if paper else SMOOTHNESS
         attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=paper)
         features, _ = attributes.features(protected, "raise")
         coordinates = [EmpiricalCDF.of(c, weight, 2 if paper else 1024) for c in columns.T]
@@ -135,7 +142,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
         fitted = fit(
             _new_flows(self.recipe, features.shape[1], int(n_scores * self.members), self.seed),
-            _negative_log_likelihood if paper else _penalised,
+            _penalised if smoothness else _negative_log_likelihood,
             (np.column_stack(levels).astype("f4"), features.astype("f4")),
             epochs=self.epochs or math.ceil(20 * min(1, (200_000 / events) ** 0.5)),
             batch_size=self.batch_size or int(np.clip(events // 100, 64, 4096)),
@@ -145,7 +152,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
             weight=weight,
             settings=(
                 np.repeat(np.arange(n_scores), self.members),
-                np.full(n_scores * self.members, CURVATURE_PRIOR / events, dtype="f4"),
+                np.full(n_scores * self.members, smoothness / events, dtype="f4"),
             ),
             validation=self.validation,
             keep="best" if self.validation else "last",
@@ -213,6 +220,8 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         if self.recipe not in ("smooth", "paper"):
             raise ValueError(f"recipe is {self.recipe!r}; expected 'smooth' or 'paper'")
         check_training(self)
+        if self.smoothness is not None and not self.smoothness >= 0:
+            raise ValueError(f"smoothness is {self.smoothness!r}; expected 0 or a positive number")
         if not 0 <= self.validation <= 0.9:
             raise ValueError(f"validation is {self.validation!r}; expected a fraction up to 0.9")
 
