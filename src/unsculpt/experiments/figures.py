@@ -7,15 +7,14 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-from unsculpt import metrics
 from unsculpt.datasets import toys
 from unsculpt.datasets.toys import Toy
 from unsculpt.experiments.cuts import REJECTIONS
-from unsculpt.experiments.evaluation import MASS_BINS, WINDOW_BINS
+from unsculpt.experiments.evaluation import MASS_BINS
 from unsculpt.experiments.finished import Finished, finished
-from unsculpt.experiments.results import Results, families, family
+from unsculpt.experiments.results import Results, family
+from unsculpt.experiments.tradeoff import COLOURS, tradeoff
 from unsculpt.plots import (
     appendix_a_dataset,
     appendix_a_representations,
@@ -27,24 +26,11 @@ from unsculpt.plots import (
     separation,
 )
 from unsculpt.plots import search as draw_search
-from unsculpt.plots import tradeoff as draw_tradeoff
 from unsculpt.plots.cut_scan import Scan
 from unsculpt.plots.ratio_to_ideal import Curve
 from unsculpt.plots.search import Hunt
-from unsculpt.plots.tradeoff import IdealCurve, Line
 from unsculpt.whole import whole
 
-Floats = NDArray[np.floating]
-
-COLOURS = {
-    "vDNN": "#000000",
-    "DNN (cf-inputs)": "#CC79A7",
-    "DisCo": "#0072B2",
-    "MoDe": "#D55E00",
-    "adversary": "#009E73",
-    "published DisCo": "#56B4E9",
-    "your score": "#0072B2",
-}
 METHODS = {"none": "#666666", "paper flow": "#0072B2", "our flow": "#009E73", "quantile": "#D55E00"}
 TAGGERS = {
     "vDNN": "#D55E00",
@@ -54,7 +40,6 @@ TAGGERS = {
     "random": "#666666",
 }
 FLOWS = ("paper flow", "our flow")
-RANDOM = 200
 
 
 def draw(output: str | Path) -> list[Path]:
@@ -102,63 +87,6 @@ def figures(run: Finished) -> Iterator[tuple[str, Figure]]:
     hunts = results.where(step="search")
     if hunts:
         yield "search", search_figure(hunts)
-
-
-def tradeoff(
-    results: Results, mass: Floats, recipe: str, names: tuple[str, ...] | None = None
-) -> Figure:
-    """The central figure: 1/JSD50 against R50, inclusive and around the W.
-
-    Args:
-        results: the table.
-        mass: of the background, of which random selections are made.
-        recipe: of the flow.
-        names: the families; all of the main grid if not given.
-    """
-    panels = []
-    for end in ("", "_window"):
-        lines = []
-        for name in names or families(results):
-            for decorrelation in ("none", recipe):
-                rows = family(results, name, decorrelation)
-                label = name if decorrelation == "none" else f"cf-{name}"
-                if rows:
-                    lines.append(
-                        Line(
-                            label,
-                            COLOURS[name],
-                            decorrelation != "none",
-                            rows.grid(f"r50{end}"),
-                            rows.grid(f"inverse_jsd50{end}"),
-                        )
-                    )
-        panels.append((lines, ideal_curve(mass, lines, window=bool(end))))
-    return draw_tradeoff(
-        panels,
-        titles=(
-            ("$R_{50}$", "$1/\\mathrm{JSD}_{50}$"),
-            ("$R_{50}^{70-100}$", "$1/\\mathrm{JSD}_{50}^{70-100}$"),
-        ),
-    )
-
-
-def ideal_curve(mass: Floats, lines: list[Line], *, window: bool) -> IdealCurve:
-    """Select background at random at every rejection of the figure."""
-    counts = np.histogram(mass, WINDOW_BINS if window else MASS_BINS)[0]
-    highest = max(np.max(line.rejection) for line in lines)
-    lowest = min(np.min(line.rejection) for line in lines)
-    rejection = np.geomspace(max(1.2, lowest * 0.9), highest * 1.05, 40)
-    random = np.random.default_rng(0)
-    inverse = np.array([_inverse_of_random(counts, r, random) for r in rejection])
-    return IdealCurve(rejection, inverse.mean(axis=1), inverse.std(axis=1))
-
-
-def _inverse_of_random(
-    counts: NDArray[np.int64], rejection: float, random: np.random.Generator
-) -> list[float]:
-    passing = round(counts.sum() / rejection)
-    draws = random.multivariate_hypergeometric(counts, passing, size=RANDOM)
-    return [1 / metrics.jensen_shannon(draw, counts - draw) for draw in draws]
 
 
 def cut_figure(cuts: Results) -> Figure:

@@ -13,8 +13,9 @@ from rich.table import Table
 
 from unsculpt import FlowDecorrelator
 from unsculpt.experiments.evaluation import evaluate
-from unsculpt.experiments.figures import save, tradeoff
+from unsculpt.experiments.figures import save
 from unsculpt.experiments.results import Results
+from unsculpt.experiments.tradeoff import tradeoff
 from unsculpt.plots import before_after, separation
 from unsculpt.tables import read_sample, scan
 from unsculpt.whole import whole
