@@ -106,3 +106,55 @@ def test_a_stranger_on_top_is_refused():
 def test_an_empty_chain_is_refused(toy):
     with pytest.raises(ValueError, match="steps is empty"):
         us.Chain([]).fit(toy.score, toy.protected)
+
+
+def test_what_is_outside_is_marked_in_all_steps(toy):
+    steps = [us.SplineDecorrelator(outside="nan") for _ in range(3)]
+    chain = steps[0].then(steps[1]).then(steps[2]).fit(toy.score, toy.protected)
+    want = chain.transform(toy.score[:2], toy.protected[:2])
+    with pytest.warns(UserWarning, match="outside the fitted"):
+        flat = chain.transform(np.append(toy.score[:2], 0.0), np.append(toy.protected[:2], 99.0))
+    np.testing.assert_array_equal(flat, [*want, np.nan])
+    with pytest.warns(UserWarning, match="outside the fitted"):
+        assert np.isnan(chain.transform([0.0], [99.0])).all()
+    with pytest.warns(UserWarning, match="outside the fitted"):
+        assert np.isnan(chain.threshold(0.1, [99.0])).all()
+    with pytest.warns(UserWarning, match="outside the fitted"):
+        assert np.isnan(chain.inverse_transform([0.5], [99.0])).all()
+
+
+def test_marked_probabilities_are_passed_on():
+    toy = toys.three_classes(500, 0, seed=1)
+    quick = {"members": 1, "epochs": 1, "outside": "nan"}
+    chain = us.TransportDecorrelator(**quick).then(us.TransportDecorrelator(**quick))
+    chain.fit(toy.score, toy.protected)
+    with pytest.warns(UserWarning, match="outside the fitted"):
+        flat = chain.transform(toy.score[:2], [toy.protected[0], 1e4])
+    assert np.isnan(flat[1]).all()
+    assert flat[0].sum() == pytest.approx(1)
+
+
+def test_scores_that_are_nan_are_refused_all_the_same(toy):
+    chain = us.SplineDecorrelator().then(us.SplineDecorrelator()).fit(toy.score, toy.protected)
+    with pytest.raises(ValueError, match="scores is NaN"):
+        chain.transform([np.nan], toy.protected[:1])
+
+
+def test_a_table_is_not_a_step():
+    table = us.TableDecorrelator(us.SplineDecorrelator(), protected=[0])
+    with pytest.raises(TypeError, match="then got TableDecorrelator"):
+        us.SplineDecorrelator().then(table)
+    with pytest.raises(TypeError, match="then got TableDecorrelator"):
+        table.then(us.SplineDecorrelator())
+
+
+def test_one_model_cannot_be_two_steps(toy):
+    spline = us.SplineDecorrelator()
+    with pytest.raises(ValueError, match="holds one model twice"):
+        spline.then(spline).fit(toy.score, toy.protected)
+
+
+def test_a_chain_has_the_threshold_of_its_last_step(toy):
+    chain = us.SplineDecorrelator().then(us.DDTDecorrelator()).fit(toy.score, toy.protected)
+    with pytest.raises(TypeError, match="DDTDecorrelator has no threshold, so neither has"):
+        chain.threshold(0.1, toy.protected)

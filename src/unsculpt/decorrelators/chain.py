@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from unsculpt.decorrelators.base import Decorrelator, Floats
 from unsculpt.models import Model
 from unsculpt.models.restoring import nested, unnested
+
+Action = Callable[[Any], ArrayLike]
 
 
 class Chain(Decorrelator):
@@ -37,11 +40,13 @@ class Chain(Decorrelator):
 
     def then(self, second: Any) -> Chain:
         """Return a longer chain; a chain on top adds its steps."""
-        if not isinstance(second, Model):
-            raise TypeError(
-                f"then got {type(second).__name__}; expected a decorrelator or a Classifier of "
-                "unsculpt. For a model of another library, fit a decorrelator on its scores"
-            )
+        for step in (*self.steps, second):
+            classifies = isinstance(step, Model) and hasattr(step, "predict_proba")
+            if not isinstance(step, Decorrelator) and not classifies:
+                raise TypeError(
+                    f"then got {type(step).__name__}; expected a decorrelator or a Classifier of "
+                    "unsculpt. For a model of another library, fit a decorrelator on its scores"
+                )
         return Chain([*self.steps, *(second.steps if isinstance(second, Chain) else [second])])
 
     def fit(
@@ -56,33 +61,33 @@ class Chain(Decorrelator):
             if isinstance(step, Decorrelator):
                 step.fit(scores, protected, sample_weight=sample_weight)
             if step is not self.steps[-1]:
-                scores = _applied(step, scores, protected)
+                scores = _applied(step, protected, scores)
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return what the last step makes of the scores, or of the features of a classifier."""
         check_is_fitted(self)
-        for step in self.steps:
-            scores = _applied(step, scores, protected)
-        return np.asarray(scores)
+        return _in_turn([partial(_applied, step, protected) for step in self.steps], scores)
 
     def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
         """Return the scores whose `transform` is `levels`."""
         check_is_fitted(self)
-        return self._back(levels, protected, self.steps)
+        return _in_turn(self._back(self.steps, protected), levels)
 
     def threshold(self, efficiency: float, protected: Any) -> Floats:
         """Return the score cut that keeps a fraction of the background at each protected value."""
         check_is_fitted(self)
-        cut = self.steps[-1].threshold(efficiency, protected)
-        return self._back(cut, protected, self.steps[:-1])
+        *before, last = self.steps
+        if not hasattr(last, "threshold"):
+            raise TypeError(f"{type(last).__name__} has no threshold, so neither has the chain")
+        back = self._back(before, protected)
+        return _in_turn([lambda share: last.threshold(share, protected), *back], efficiency)
 
-    def _back(self, levels: ArrayLike, protected: Any, steps: Sequence[Any]) -> Floats:
-        for step in reversed(steps):
+    def _back(self, steps: Sequence[Any], protected: Any) -> list[Action]:
+        for step in steps:
             if not hasattr(step, "inverse_transform"):
                 raise TypeError(f"{type(step).__name__} has no inverse, so neither has the chain")
-            levels = step.inverse_transform(levels, protected)
-        return np.asarray(levels)
+        return [partial(_undone, step, protected) for step in reversed(steps)]
 
     def _check_steps(self) -> None:
         if not self.steps:
@@ -90,6 +95,11 @@ class Chain(Decorrelator):
         for step in self.steps:
             if not isinstance(step, Decorrelator):
                 check_is_fitted(step)
+        if len({id(step) for step in self.steps}) < len(self.steps):
+            raise ValueError(
+                "steps holds one model twice, which can be fitted to one input only; make another "
+                "with sklearn.base.clone"
+            )
 
     def __sklearn_is_fitted__(self) -> bool:
         return bool(self.steps) and all(_is_fitted(step) for step in self.steps)
@@ -107,7 +117,25 @@ class Chain(Decorrelator):
         self.steps = [unnested(f"step.{i}", arrays, step) for i, step in enumerate(about["steps"])]
 
 
-def _applied(step: Any, scores: ArrayLike, protected: Any) -> ArrayLike:
+def _in_turn(actions: Sequence[Action], values: Any) -> Floats:
+    """Apply one after the other; what one marks with NaN, the next passes on."""
+    first, *others = actions
+    out = np.asarray(first(values))
+    for action in others:
+        marked = np.isnan(out.reshape(len(out), -1)).any(axis=1)
+        # Any number may stand in; where probabilities are expected, they have to sum to one.
+        out = np.where(marked.reshape(-1, *[1] * (out.ndim - 1)), len(out) / out.size, out)
+        out = np.array(action(out))
+        out[marked] = np.nan
+    return out
+
+
+def _undone(step: Any, protected: Any, levels: ArrayLike) -> ArrayLike:
+    undone: Floats = step.inverse_transform(levels, protected)
+    return undone
+
+
+def _applied(step: Any, protected: Any, scores: ArrayLike) -> ArrayLike:
     if isinstance(step, Decorrelator):
         return step.transform(scores, protected)
     probabilities: Floats = step.predict_proba(scores)
