@@ -179,3 +179,26 @@ class TestErrors:
         weight = np.where(x < 30, -1.0, 1.0)
         with pytest.raises(ValueError, match="weights of the 20 nearest events sum to -20"):
             KNNDecorrelator(neighbours=20).fit(x, x, sample_weight=weight)
+
+
+class TestRareCategories:
+    def test_a_category_is_measured_on_its_own_events(self):
+        """Fewer of them than there are neighbours, and none among evenly spaced anchors."""
+        rng = np.random.default_rng(0)
+        rare = np.zeros(5_000, dtype=bool)
+        rare[1:120:2] = True
+        channel = np.where(rare, "em", "ee")
+        score = rng.normal(10.0 * rare)
+        knn = KNNDecorrelator(0.5, categorical=[0]).fit(score, channel)
+        common, few = knn.threshold(0.5, ["ee", "em"])
+        assert common == pytest.approx(np.median(score[~rare]), abs=0.3)
+        assert few == pytest.approx(np.median(score[rare]), abs=0.1)
+
+    def test_beside_a_continuous_attribute(self):
+        rng = np.random.default_rng(0)
+        rare = np.arange(5_000) % 500 == 1
+        table = pd.DataFrame({"mass": rng.uniform(size=5_000), "rare": rare})
+        knn = KNNDecorrelator(0.5, categorical=["rare"])
+        knn.fit(rng.normal(10.0 * rare), table)
+        cuts = knn.threshold(0.5, pd.DataFrame({"mass": [0.5, 0.5], "rare": [False, True]}))
+        np.testing.assert_allclose(cuts, [0, 10], atol=1)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
 
-from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
+from unsculpt.decorrelators.feature_coordinates import category_of
+from unsculpt.decorrelators.protected import Categorical, Outside, ProtectedAttributes
 from unsculpt.decorrelators.shift import ShiftDecorrelator
 from unsculpt.models.inputs import Floats
 
@@ -19,6 +20,7 @@ from unsculpt.models.inputs import Floats
 NODES, ANCHORS = 257, 2000
 # Between anchors: the mean over these many, the nearer the more.
 AROUND = 8
+APART = 1e6  # between categories, where the range of a continuous attribute is two
 
 
 @dataclass(frozen=True)
@@ -29,23 +31,26 @@ class LocalCut:
         anchors: points in the attributes' coordinates, (a, f); increasing where f is one.
         cuts: the cut at each, (a,).
         line: whether there is one continuous attribute, so that lines can join the anchors.
+        scale: of the coordinates, (f,): large where they tell categories apart.
     """
 
     anchors: Floats
     cuts: Floats
     line: bool
+    scale: Floats
 
     def __call__(self, features: Floats) -> Floats:
         """Return the cut at each value of the attributes."""
         if self.line:
             return np.asarray(np.interp(features[:, 0], self.anchors[:, 0], self.cuts))
-        distance, near = self._tree.query(features, k=min(AROUND, len(self.cuts)))
+        nearest = np.arange(1, min(AROUND, len(self.cuts)) + 1)
+        distance, near = self._tree.query(features * self.scale, k=nearest)
         nearness = 1 / (distance + 1e-9)
         return np.asarray((nearness * self.cuts[near]).sum(axis=1) / nearness.sum(axis=1))
 
     @cached_property
     def _tree(self) -> KDTree:
-        return KDTree(self.anchors)
+        return KDTree(self.anchors * self.scale)
 
 
 class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
@@ -60,8 +65,8 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
 
     Args:
         efficiency: the fraction of background above the cut.
-        neighbours: events around a point that measure its cut; None for a number that grows as
-            the events to the power 0.8, a quarter of it.
+        neighbours: events around a point that measure its cut, all of its category; None for a
+            number that grows as the events to the power 0.8, a quarter of it.
         outside: what becomes of protected values beyond the fitted range, as for
             `FlowDecorrelator`.
         categorical: protected columns to treat as categories, by name or position.
@@ -105,24 +110,23 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
         neighbours = self._neighbours(len(columns))
         attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=False)
         features, _ = attributes.features(protected, "raise")
-        if attributes.one_axis:
-            anchors = np.linspace(-1, 1, NODES)[:, None]
-        else:
-            # Evenly over the sample as it comes: no seed, and dense where the events are.
-            rows = np.linspace(0, len(features) - 1, min(ANCHORS, len(features))).astype(int)
-            anchors = np.unique(features[rows], axis=0)
-        tree, quantile = KDTree(features), 1 - self.efficiency
-        cuts = np.empty((len(anchors), columns.shape[1]))
-        for i, anchor in enumerate(anchors):
-            near = np.atleast_1d(tree.query(anchor, k=neighbours)[1])
-            if weight[near].sum() <= 0:
-                raise ValueError(
-                    f"the weights of the {neighbours:,} nearest events sum to "
-                    f"{weight[near].sum():g} somewhere in the fitted range; raise neighbours"
+        category, _ = category_of(attributes, features)
+        anchors, cuts = [], []
+        for own in (np.flatnonzero(category == c) for c in np.unique(category)):
+            tree = KDTree(features[own])
+            for anchor in _anchors(features[own], len(features), attributes.one_axis):
+                near = own[tree.query(anchor, k=np.arange(1, min(neighbours, len(own)) + 1))[1]]
+                if weight[near].sum() <= 0:
+                    raise ValueError(
+                        f"the weights of the {len(near):,} nearest events sum to "
+                        f"{weight[near].sum():g} somewhere in the fitted range; raise neighbours"
+                    )
+                anchors.append(anchor)
+                cuts.append(
+                    [_quantile(c, weight[near], 1 - self.efficiency) for c in columns[near].T]
                 )
-            cuts[i] = [_quantile(column, weight[near], quantile) for column in columns[near].T]
         self.attributes_ = attributes
-        self.columns_ = [LocalCut(anchors, cut, attributes.one_axis) for cut in cuts.T]
+        self._set_cuts(np.array(anchors), np.array(cuts).T)
         self.efficiency_ = float(self.efficiency)
         self.one_column_ = np.ndim(scores) == 1
         return self
@@ -147,6 +151,16 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
             )
         return int(self.neighbours)
 
+    def _set_cuts(self, anchors: Floats, cuts: Floats) -> None:
+        line = self.attributes_.one_axis
+        scale = np.concatenate(
+            [
+                np.full(a.width, APART if isinstance(a, Categorical) else 1.0)
+                for a in self.attributes_.attributes
+            ]
+        )
+        self.columns_ = [LocalCut(anchors, cut, line, scale) for cut in cuts]
+
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays, protected = self.attributes_.state()
         arrays["anchors"] = self.columns_[0].anchors
@@ -159,9 +173,18 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
-        line = self.attributes_.one_axis
-        self.columns_ = [LocalCut(arrays["anchors"], cuts, line) for cuts in arrays["cuts"]]
+        self._set_cuts(arrays["anchors"], arrays["cuts"])
         self.one_column_, self.efficiency_ = about["one_column"], about["efficiency"]
+
+
+def _anchors(features: Floats, events: int, line: bool) -> Floats:
+    """Return where to measure the cut, for one category of a sample of so many events."""
+    if line:
+        return np.linspace(-1, 1, NODES)[:, None]
+    # Evenly over the sample as it comes: no seed, and dense where the events are.
+    count = min(len(features), max(AROUND, ANCHORS * len(features) // events))
+    rows = np.linspace(0, len(features) - 1, count).astype(int)
+    return np.unique(features[rows], axis=0)
 
 
 def _quantile(values: Floats, weight: Floats, level: float) -> float:
