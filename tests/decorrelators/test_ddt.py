@@ -81,6 +81,14 @@ class TestScores:
         np.testing.assert_array_equal(swapped, fitted.transform(score, table))
         np.testing.assert_array_equal(swapped, fitted.transform(score, table.to_numpy()))
 
+    def test_columns_of_other_names_are_refused(self, jets, fitted):
+        score, table, _ = jets
+        with pytest.raises(ValueError, match=r"no column 'mass'; it has \['m', 'pt'\]"):
+            fitted.transform(score, table.rename(columns={"mass": "m"}))
+        one = DDTDecorrelator().fit(score, table[["mass"]])
+        with pytest.raises(ValueError, match=r"no column 'mass'; it has \['pt'\]"):
+            one.transform(score, table[["pt"]])
+
     def test_order_and_inverse(self, fitted):
         dense = np.sort(np.random.default_rng(0).normal(size=10_000))
         here = np.tile([80.0, 400.0], (10_000, 1))

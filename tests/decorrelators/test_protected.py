@@ -82,3 +82,11 @@ def test_events_beyond_either_attribute_are_marked_once():
         _, marked = attributes.features(table, "nan")
     assert len(caught) == 2
     assert marked.tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize("name", ["protected", "protected_mass"])
+def test_columns_go_by_their_names_whatever_those_are(name):
+    table = pd.DataFrame({name: MASS, "channel": CHANNEL})
+    attributes = learn(table, ["channel"])
+    features, _ = attributes.features(table[["channel", name]], "raise")
+    np.testing.assert_array_equal(features, attributes.features(table, "raise")[0])

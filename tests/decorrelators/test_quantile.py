@@ -181,6 +181,25 @@ class TestMethods:
         assert str(table).splitlines()[0].split() == ["0.5", "0.9", "0.95", "0.99"]
         assert len(str(table).splitlines()) == 4
 
+    def test_coverage_leaves_out_what_is_marked(self, fitted, test):
+        score, mass = test
+        want = fitted.coverage(score, mass, bins=[50, 100, 300])
+        marking = clone(fitted)
+        marking.__dict__ |= {name: x for name, x in vars(fitted).items() if name[-1] == "_"}
+        marking.set_params(outside="nan")
+        with pytest.warns(UserWarning, match="outside the fitted"):
+            found = marking.coverage(
+                np.append(score, score), np.append(mass, mass + 1e3), bins=[50, 100, 300, 2000]
+            )
+        np.testing.assert_array_equal(found.fraction[:2], want.fraction)
+        assert np.isnan(found.fraction[2]).all()
+
+    def test_an_array_of_quantiles_is_kept_in_a_file(self, tmp_path):
+        toy = toys.smooth(200, 0, seed=1)
+        model = quick(quantiles=np.array([0.5, 0.9])).fit(toy.score, toy.protected)
+        model.save(tmp_path / "model")
+        assert us.load(tmp_path / "model").quantiles == [0.5, 0.9]
+
     def test_coverage_by_a_named_category(self):
         toy = toys.appendix_a(500, 0, seed=1)
         channel = np.where(toy.protected == 0, "ee", "mm")

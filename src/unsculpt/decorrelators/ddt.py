@@ -11,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.protected import Continuous, Outside, ProtectedAttributes
 from unsculpt.decorrelators.shift import ShiftDecorrelator
-from unsculpt.models.inputs import Floats, finite, protected_columns
+from unsculpt.models.inputs import (
+    Floats,
+    are_names,
+    finite,
+    places_of,
+    protected_columns,
+)
 
 
 @dataclass(frozen=True)
@@ -117,14 +123,16 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
     def _along(self, protected: Any) -> Floats:
         """Return the variable, from the columns of a table in the order of the fit."""
         check_is_fitted(self)
-        width = len(protected_columns(protected)[1])
+        names, columns = protected_columns(protected)
+        width = len(columns)
         if width != len(self.inputs_):
             raise ValueError(
                 f"protected has {width} columns; expected {len(self.inputs_)}: "
                 f"{', '.join(self.inputs_)}"
             )
-        if hasattr(protected, "columns") and set(self.inputs_) == set(protected.columns):
-            protected = protected[self.inputs_]
+        if hasattr(protected, "columns") and are_names(self.inputs_):
+            where = places_of(self.inputs_, names)
+            protected = protected[[protected.columns[i] for i in where]]
         return _variable(protected)
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

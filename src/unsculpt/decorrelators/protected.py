@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from unsculpt.decorrelators.blocks import in_blocks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.models.inputs import (
-    UNNAMED,
     Floats,
+    are_names,
     finite,
     not_constant,
+    places_of,
     protected_columns,
 )
 
@@ -140,8 +141,8 @@ class ProtectedAttributes:
                 f"protected has {len(columns)} columns; expected {len(self.attributes)}: "
                 f"{', '.join(self.names)}"
             )
-        if hasattr(protected, "columns") and not self.names[0].startswith(UNNAMED):
-            columns = [columns[_index(names, name)] for name in self.names]
+        if hasattr(protected, "columns") and are_names(self.names):
+            columns = [columns[i] for i in places_of(self.names, names)]
         blocks = []
         beyond = np.zeros(len(columns[0]), dtype=bool)
         for i, (attribute, column) in enumerate(zip(self.attributes, columns, strict=True)):
@@ -267,9 +268,3 @@ def _position(which: str | int, names: list[str]) -> int:
     if isinstance(which, int | np.integer) and 0 <= which < len(names):
         return which
     raise ValueError(f"categorical names {which!r}, but the protected columns are {names}")
-
-
-def _index(names: list[str], name: str) -> int:
-    if name not in names:
-        raise ValueError(f"protected has no column {name!r}; it has {names}")
-    return names.index(name)

@@ -230,7 +230,8 @@ class QuantileDecorrelator(ColumnDecorrelator[QuantileColumn]):
     ) -> Coverage:
         """Return the fraction of background below each quantile, in bins of an attribute.
 
-        Judge on background that the fit has not seen.
+        Judge on background that the fit has not seen. Events that `transform` marks with NaN
+        are in no bin.
 
         Args:
             scores: (n,) or (n, k), of background.
@@ -240,7 +241,8 @@ class QuantileDecorrelator(ColumnDecorrelator[QuantileColumn]):
             sample_weight: (n,), negative weights included.
         """
         levels = self._apply(lambda column: column.level, scores, protected)
-        weight = event_weights(sample_weight, len(levels))
+        marked = np.isnan(levels.reshape(len(levels), -1)).any(axis=1)
+        weight = np.where(marked, 0.0, event_weights(sample_weight, len(levels)))
         below = levels[..., None] < self._fitted
         groups = groups_of(*self.attributes_.column(protected, attribute), bins)
         return Coverage.of(below, self._fitted, groups, weight)

@@ -13,7 +13,7 @@ from unsculpt.decorrelators.scores import ScoreDecorrelator
 from unsculpt.decorrelators.table_column import TableColumn
 from unsculpt.export import pieces
 from unsculpt.export.graph import Graph, Value
-from unsculpt.models.inputs import UNNAMED
+from unsculpt.models.inputs import UNNAMED, are_names
 
 if TYPE_CHECKING:
     from unsculpt.classifiers import Classifier
@@ -72,7 +72,7 @@ def protected_names(model: Any, first: Any) -> list[str]:
     """Return what the protected attributes are called."""
     known = first.inputs_ if isinstance(first, DDTDecorrelator) else first.attributes_.names
     names = (model.source_ or {}).get("protected") or known
-    return _numbered(UNNAMED, len(names)) if names[0].startswith(UNNAMED) else list(names)
+    return list(names) if are_names(names) else _numbered(UNNAMED, len(names))
 
 
 def flat_names(last: Any) -> list[str]:

@@ -26,10 +26,17 @@ def write_model(
     about = {"format": FORMAT, "version": version("unsculpt")} | about
     content = save(
         {name: np.ascontiguousarray(array) for name, array in arrays.items()},
-        metadata={_KEY: json.dumps(about, sort_keys=True, default=np.generic.item)},
+        metadata={_KEY: json.dumps(about, sort_keys=True, default=_plain)},
     )
     with whole(path) as draft:
         draft.write_bytes(content)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter that came as an array, or as one of its numbers, in JSON's terms."""
+    if not hasattr(value, "tolist"):
+        raise TypeError(f"a {type(value).__name__} cannot be kept in a model file: {value!r}")
+    return value.tolist()
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

@@ -55,6 +55,19 @@ def protected_columns(protected: Any) -> tuple[list[str], list[NDArray[Any]]]:
     return [f"{UNNAMED}[:, {i}]" for i in range(array.shape[1])], list(array.T)
 
 
+def are_names(names: list[str]) -> bool:
+    """Return whether the columns were named, or only numbered by `protected_columns`."""
+    return names != [UNNAMED] and names[0] != f"{UNNAMED}[:, 0]"
+
+
+def places_of(fitted: list[str], names: list[str]) -> list[int]:
+    """Return where the named columns of a fit are now."""
+    for name in fitted:
+        if name not in names:
+            raise ValueError(f"protected has no column {name!r}; it has {names}")
+    return [names.index(name) for name in fitted]
+
+
 def count_events(protected: Any) -> int:
     """Return the number of events."""
     return len(protected_columns(protected)[1][0])
