@@ -91,6 +91,7 @@ def test_in_words(text, expected):
         ("Mass", "there is no column 'Mass'; did you mean 'mass'?"),
         ("`jet pt` > 1", "there is no column 'jet pt'; did you mean 'jet pt [GeV]'?"),
         ("jet.mas", "there is no column 'jet'"),
+        ("mass.x", "there is no 'mass.x'; there are none"),
         ("zzzzzz", "there is no column 'zzzzzz'; there are mass, pt, label"),
         ("lg(mass)", "there is no function 'lg'; did you mean 'log'?"),
         ("log(mass, pt)", "log takes 1 argument, not 2"),
@@ -98,7 +99,7 @@ def test_in_words(text, expected):
         ("max(mass)", "max takes 2 or more arguments, not 1"),
         ("mass >", "this is no expression"),
         ("", "this is no expression"),
-        ("mass = 3", "this is no expression"),
+        ("mass = 3", "this is no expression: .*; equal is written =="),
         ("label == 0 & mass > 100", "'0 & mass'|'0' is not a condition"),
         ("~label", "'label' is not a condition"),
         ("not mass", "'mass' is not a condition"),
@@ -207,3 +208,20 @@ class TestLists:
     def test_not_a_condition(self):
         with pytest.raises(ValueError, match="'pt' is not a condition"):
             value("pt and met > 1", self.jets)
+
+
+def test_powers_of_whole_numbers_neither_wrap_nor_refuse():
+    table = pa.table({"n": [1, 2, 1000]})
+    np.testing.assert_allclose(value("n ** -1", table), [1, 0.5, 1e-3])
+    np.testing.assert_allclose(value("n ** 20", table), [1, 2**20, 1e60])
+
+
+def test_text_is_not_repeated():
+    with pytest.raises(ValueError, match="cannot be computed: text cannot be multiplied"):
+        value("'a' * 3000000000")
+
+
+def test_lists_that_do_not_fit_together():
+    table = pa.table({"a": [[1.0, 2.0]], "b": [[1.0]]})
+    with pytest.raises(ValueError, match="'a > b' cannot be computed"):
+        value("a > b", table)

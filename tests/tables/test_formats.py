@@ -174,6 +174,7 @@ class TestOthersWrote:
         jets = ak.zip({"pt": [[1.0, 2.0], [], [3.0]], "mass": [[5.0, 6.0], [], [7.0]]})
         with uproot.recreate(tmp_path / "a.root") as file:
             arrays = {"Jet": jets, "run": ak.Array([1, 2, 3]), "hits": ak.Array([[1], [2, 3], []])}
+            arrays["Jet_part"] = ak.zip({"pt": [[4.0], [5.0, 6.0], []]})  # begins like Jet's own
             tree = file.mktree("Events", {name: a.type.content for name, a in arrays.items()})
             tree.extend(arrays)
         stream = scan(tmp_path / "a.root")
@@ -185,6 +186,15 @@ class TestOthersWrote:
         assert trees[0].typenames() == trees[1].typenames()
         for name in trees[0].keys():  # noqa: SIM118
             assert trees[0][name].array().to_list() == trees[1][name].array().to_list()
+
+    def test_types_of_records_without_reading_them(self, tmp_path, monkeypatch):
+        with h5py.File(tmp_path / "a.h5", "w") as file:
+            file["jets"] = np.zeros(5, [("mass", "f4"), ("label", "i4")])
+        get, asked = h5py.Dataset.__getitem__, []
+        monkeypatch.setattr(h5py.Dataset, "__getitem__", lambda d, i: asked.append(i) or get(d, i))
+        schema = scan(tmp_path / "a.h5").schema()
+        assert schema.types == [pa.float32(), pa.int32()]
+        assert asked == [slice(None, 0)]
 
 
 class TestBadFiles:

@@ -91,8 +91,17 @@ def test_nan_is_counted(save):
     assert sample.scores.tolist() == [0.1]
     assert sample.dropped == 3
     events = scan(save(table[1:], "b.parquet"))
-    with pytest.raises(ValueError, match="all 3 events are NaN or infinite in tagger or mass"):
+    with pytest.raises(
+        ValueError,
+        match=r"no background is left of 3 rows: tagger or mass is NaN .* in all 3 of it",
+    ):
         read_sample(events, source, nan="drop")
+
+
+def test_text_is_no_score(save):
+    events = scan(save(pa.table({"tagger": ["high"], "mass": [1.0]}), "a.parquet"))
+    with pytest.raises(ValueError, match="tagger holds text such as 'high'; expected numbers"):
+        read_sample(events, SOURCE | {"background": None})
 
 
 def test_lists_of_different_length(save):

@@ -23,6 +23,10 @@ from unsculpt.tables.functions import ARITHMETIC, COMPARISONS, CONDITIONS, FUNCT
 Compiled = Callable[[pa.Table], Any]
 
 
+class ExpressionError(ValueError):
+    """An expression that is none, or not of these columns."""
+
+
 @dataclass(frozen=True)
 class Expression:
     """Something computed from columns.
@@ -41,7 +45,9 @@ class Expression:
         with np.errstate(all="ignore"):  # log(0) is what it is; who reads it decides on NaN
             try:
                 value = self._compute(table)
-            except (TypeError, ArithmeticError) as error:
+            except ExpressionError:
+                raise
+            except (TypeError, ArithmeticError, ValueError) as error:
                 raise ValueError(f"{self.text!r} cannot be computed: {error}") from None
         return np.full(len(table), value) if getattr(value, "ndim", 0) == 0 else value
 
@@ -76,8 +82,8 @@ class _Parser:
             tree = ast.parse(re.sub("`([^`]*)`", self._quote, self.text).strip(), mode="eval")
             compute = self.compile(tree.body)
         except SyntaxError as error:
-            where = f" near {error.text.strip()!r}" if error.text and self.quoted == {} else ""
-            raise self.error(f"this is no expression{where}: {error.msg}") from None
+            hint = "; equal is written ==" if re.search("[^=!<>]=[^=]", self.text) else ""
+            raise self.error(f"this is no expression: {error.msg}{hint}") from None
         except (RecursionError, MemoryError):
             raise self.error("this is nested too deeply") from None
         return Expression(self.text, tuple(self.used), compute)
@@ -87,8 +93,8 @@ class _Parser:
         self.quoted[stand_in] = match[1]
         return stand_in
 
-    def error(self, message: str) -> ValueError:
-        return ValueError(f"in {self.text!r}: {message}")
+    def error(self, message: str) -> ExpressionError:
+        return ExpressionError(f"in {self.text!r}: {message}")
 
     def compile(self, node: ast.expr) -> Compiled:
         match node:
@@ -188,7 +194,7 @@ class _Parser:
         ]
         if close:
             return f"; did you mean {close[0]!r}?"
-        some = ", ".join(list(names)[:20])
+        some = ", ".join(list(names)[:20]) or "none"
         return f"; there are {some}" + (" and more" if len(names) > 20 else "")
 
 

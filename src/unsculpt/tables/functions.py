@@ -18,8 +18,14 @@ def _where(condition: Any, yes: Any, no: Any) -> Any:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    # Python's whole numbers grow without end, and 9**9**9 would take for ever.
-    return np.power(np.asarray(base, float) if np.isscalar(base) else base, exponent)
+    # Whole numbers would grow without end (9**9**9), wrap (n**20) or refuse n**-1.
+    return np.power(1.0 * base, exponent)
+
+
+def _times(left: Any, right: Any) -> Any:
+    if isinstance(left, str) or isinstance(right, str):
+        raise TypeError("text cannot be multiplied")  # Python would repeat it, and fill the memory
+    return left * right
 
 
 # How many arguments each takes; -2 is two or more.
@@ -41,7 +47,7 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
 ARITHMETIC: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+    ast.Mult: _times,
     ast.Div: np.true_divide,
     ast.FloorDiv: np.floor_divide,
     ast.Mod: np.mod,

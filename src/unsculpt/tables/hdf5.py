@@ -31,6 +31,8 @@ class Hdf5Source:
         """Return the types of these columns."""
         with h5py.File(self.path) as file:
             table = file[self.inside]
+            # Of records a part: table[name] would read the whole file for each of them.
+            table = table[:0] if isinstance(table, h5py.Dataset) else table
             fields = [(name, _read(table[name], slice(0, 0)).type) for name in columns]
         return pa.schema(fields, {INSIDE: self.inside.strip("/")})
 

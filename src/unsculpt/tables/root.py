@@ -98,13 +98,16 @@ def _collections(schema: pa.Schema) -> dict[str, tuple[str, list[str]]]:
     """
     lists = [field.name for field in schema if _is_list(field.type)]
     found = {}
-    for counter in (name for name in schema.names if name.startswith("n")):
+    counters = (field.name for field in schema if pa.types.is_integer(field.type))
+    # The longest first: nJet_part counts the Jet_part_pt that begin like those of nJet.
+    for counter in sorted((n for n in counters if n.startswith("n")), key=len, reverse=True):
         group = counter[1:]
         members = [n for n in lists if n == group or n.startswith(f"{group}_")]
         if group in members:
             members = [group]
         if members:
             found[counter] = group, members
+            lists = [name for name in lists if name not in members]
     return found
 
 

@@ -129,7 +129,15 @@ def joined(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> S
     columns = [
         np.concatenate(pieces) for pieces in zip(*(part.columns for part in parts), strict=True)
     ]
+    for name, column in zip(numbers, columns, strict=True):
+        if column.dtype.kind in "US" and name not in source["protected"]:
+            raise ValueError(f"{name} holds text such as {str(column[0])!r}; expected numbers")
     good = _good(columns, numbers, nan)
+    if signal[good].all():
+        raise ValueError(
+            f"no background is left of {rows:,} rows: {' or '.join(numbers)} is NaN or infinite "
+            f"in all {np.sum(~signal):,} of it"
+        )
     columns = [column[good] for column in columns]
     together = columns[0] if scores == 1 else np.column_stack(columns[:scores])
     return Sample(
@@ -170,6 +178,4 @@ def _good(columns: list[NDArray[Any]], names: list[str], nan: Missing) -> NDArra
                 "repair them, or leave them out with nan='drop' (--nan drop)"
             )
         good &= here
-    if not good.any():
-        raise ValueError(f"all {len(good):,} events are NaN or infinite in {' or '.join(names)}")
     return good
