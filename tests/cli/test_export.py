@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 
@@ -65,3 +66,11 @@ def test_a_classifier_alone_is_refused(tmp_path):
     assert result.exit_code == 1
     assert "a Classifier cannot be exported" in result.output
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_answers_scripts(model, tmp_path):
+    output = tmp_path / "model.json"
+    answer = json.loads(run(app, ["export", model, "-o", str(output), "--json"]).stdout)
+    assert answer == {"file": str(output), "bytes": output.stat().st_size}
+    result = run(app, ["export", model, "-o", str(output), "--quiet"])
+    assert (result.exit_code, result.output) == (0, "")

@@ -136,6 +136,7 @@ def test_nan_scores(unsculpt, events, save, tmp_path):
         ([], "events"),
         (["a.root", "--protect", "mass", "-o", "x"], "--score"),
         (["a.root", *COLUMNS, "-o", "missing/x"], "--output"),
+        (["a.root", *COLUMNS, "-o", "."], "--output"),
         (["a.root", *COLUMNS, "-o", "x", "--method", "magic"], "--method"),
         (["a.root", *COLUMNS, "-o", "x", "--hold-out", "2"], "--hold-out"),
     ],

@@ -58,15 +58,16 @@ def apply(
 ) -> None:
     """Add the decorrelated score to events and keep all their other columns.
 
-    Reads and writes a chunk at a time, so files may be larger than memory. What is written appears
-    whole or not at all.
+    Reads and writes a chunk at a time, so files may be larger than memory.
+    What is written appears whole or not at all.
 
     \b
     Examples:
       unsculpt apply w.unsculpt events.root -o flat.root
       unsculpt apply w.unsculpt 'run*.parquet' -o flat/
       unsculpt apply w.unsculpt 'run*.parquet' -o flat/ --workers 8
-      unsculpt apply w.unsculpt events.root:Jets -o flat.parquet --name tagger_noW --nan keep
+      unsculpt apply w.unsculpt events.root:Jets -o flat.parquet \\
+          --name tagger_noW --nan keep
     """  # noqa: D301
     check_folder(output)
     with explained(quiet=quiet):

@@ -27,8 +27,13 @@ def demo(
 ) -> None:
     """Train a W tagger on the jets of the package and decorrelate it from their mass.
 
-    The flow is fitted on QCD jets that the tagger has not seen, and judged on others yet.
-    """
+    The flow is fitted on QCD jets that the tagger has not seen, and judged
+    on others yet.
+
+    \b
+    Example:
+      unsculpt demo --figure before-after.png
+    """  # noqa: D301
     _check(output, "--output", ".html")
     if figure is not None:
         _check(figure, "--figure", ".png", ".pdf", ".svg")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from unsculpt.cli.shared import Json, Quiet, check_file, explained, print_json
+
 
 def export(
     model: Annotated[Path, typer.Argument(help="A model that `unsculpt fit` or `save` wrote.")],
@@ -19,21 +21,27 @@ def export(
     tolerance: Annotated[
         float, typer.Option(help="Largest difference to the model, for correctionlib.")
     ] = 1e-3,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Write a model for ONNX, correctionlib or TorchScript, by the ending of the file.
 
-    Example: unsculpt export w-tagger.unsculpt -o w-tagger.onnx
-    """
+    \b
+    Examples:
+      unsculpt export w-tagger.unsculpt -o w-tagger.onnx
+      unsculpt export w-tagger.unsculpt -o w-tagger.json --tolerance 1e-4
+    """  # noqa: D301
+    check_file(str(output))
     endings = (".onnx", ".json", ".pt")
     if output.suffix not in endings:
         raise typer.BadParameter(
             f"{output} ends in {output.suffix!r}; expected one of {', '.join(endings)}",
             param_hint="--output",
         )
-    import unsculpt as us
-    from unsculpt.export import to_correctionlib, to_onnx, to_torchscript
+    with explained(quiet=quiet):
+        import unsculpt as us
+        from unsculpt.export import to_correctionlib, to_onnx, to_torchscript
 
-    try:
         fitted = us.load(model)
         if output.suffix == ".onnx":
             to_onnx(fitted, output)
@@ -41,7 +49,8 @@ def export(
             to_correctionlib(fitted, output, tolerance=tolerance)
         else:
             to_torchscript(fitted, output)
-    except (ModuleNotFoundError, OSError, ValueError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(1) from None
-    typer.echo(f"Wrote {output}, {output.stat().st_size / 1e6:.2g} MB")
+    size = output.stat().st_size
+    if as_json:
+        print_json({"file": str(output), "bytes": size})
+    elif not quiet:
+        typer.echo(f"Wrote {output}, {size / 1e6:.2g} MB")

@@ -13,7 +13,7 @@ from unsculpt.cli.shared import (
     Quiet,
     Scheduler,
     Workers,
-    check_folder,
+    check_file,
     cluster_if_any,
     explained,
     print_json,
@@ -77,16 +77,19 @@ def fit(
 ) -> None:
     """Fit a decorrelator on the background in files and judge it on events held out.
 
-    The model is fitted on the background that is not held out; the one that is judged is the one
-    that is written. It remembers its columns: 'unsculpt apply' needs the model and events alone.
+    The model is fitted on the background that is not held out; the one that
+    is judged is the one that is written. It remembers its columns:
+    'unsculpt apply' needs the model and events alone.
 
     \b
     Examples:
-      unsculpt fit events.root --score tagger --protect mass --background 'label == 0' -o w.unsculpt
-      unsculpt fit 'run*.root:Events' --score 'log(dnn)' --protect mass --protect pt \\
-          --background 'process == "qcd" and pt > 300' --weight w -o dnn.unsculpt
+      unsculpt fit events.root --score tagger --protect mass \\
+          --background 'label == 0' -o w.unsculpt
+      unsculpt fit 'run*.root:Events' --score 'log(dnn)' \\
+          --protect mass --protect pt --weight w \\
+          --background 'process == "qcd" and pt > 300' -o dnn.unsculpt
     """  # noqa: D301
-    check_folder(output)
+    check_file(output)
     with explained(quiet=quiet):
         from unsculpt import cluster, tables
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from unsculpt.cli.shared import explained
+
 
 def generate(
     path: Annotated[Path, typer.Argument(help="The Parquet file to write.")],
@@ -17,11 +19,13 @@ def generate(
     ] = None,
     detector: Annotated[bool, typer.Option(help="Simulate a calorimeter.")] = True,
 ) -> None:
-    """Generate jets of 300 to 400 GeV; interrupted, it resumes where it stopped."""
-    from unsculpt.datasets import generate as make
+    """Generate jets of 300 to 400 GeV; interrupted, it resumes where it stopped.
 
-    try:
+    \b
+    Example:
+      unsculpt generate jets.parquet --qcd 50000 --w 20000
+    """  # noqa: D301
+    with explained():
+        from unsculpt.datasets import generate as make
+
         make(path, qcd=qcd, w=w, top=top, seed=seed, workers=workers, detector=detector)
-    except (ModuleNotFoundError, ValueError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(1) from None

@@ -14,7 +14,7 @@ from unsculpt.cli.shared import (
     Events,
     Json,
     Quiet,
-    check_folder,
+    check_file,
     explained,
     print_json,
     progress,
@@ -63,9 +63,10 @@ def report(
     \b
     Examples:
       unsculpt report w.unsculpt test.root -o w-tagger.html
-      unsculpt report w.unsculpt qcd.parquet w.parquet --background 'process == "qcd"' --json
+      unsculpt report w.unsculpt qcd.parquet w.parquet --json \\
+          --background 'process == "qcd"'
     """  # noqa: D301
-    check_folder(output)
+    check_file(output)
     start = time.perf_counter()
     here = {
         "score": [score] if score else None,

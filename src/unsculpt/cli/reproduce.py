@@ -55,8 +55,14 @@ def reproduce(
 ) -> None:
     """Run the study of the paper and write every figure and table.
 
-    Prints a plan first. Finished work is kept: the same command computes only what is missing.
-    """
+    Prints a plan first. Finished work is kept: the same command computes
+    only what is missing.
+
+    \b
+    Examples:
+      unsculpt reproduce
+      unsculpt reproduce --preset paper --data W_high_level.npz -o paper
+    """  # noqa: D301
     from rich.console import Console
 
     console = Console()

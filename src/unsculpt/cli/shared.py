@@ -87,6 +87,13 @@ def _finite(value: Any) -> Any:
     return value
 
 
+def check_file(output: str) -> None:
+    """Refuse a file that cannot be written, before the work."""
+    check_folder(output)
+    if os.path.isdir(output):
+        raise typer.BadParameter(f"{output} is a folder", param_hint="--output")
+
+
 def check_folder(output: str) -> None:
     """Refuse a file in a folder that is not there, before the work."""
     folder = os.path.dirname(output.rstrip("/")) or "."
