@@ -62,3 +62,9 @@ def test_rows_that_sum_to_one_are_on_the_simplex():
     assert on_simplex(np.array([[0.2, 0.8]], "f4").astype(float))
     assert not on_simplex(np.array([[0.2, 0.8], [0.2, 0.7]]))
     assert not on_simplex(np.array([[-0.2, 1.2]]))
+
+
+@pytest.mark.parametrize("base", ["ball", "cube"])
+def test_what_is_outside_the_base_is_counted(base):
+    with pytest.raises(ValueError, match=f"outside the unit {base} in 1 of 2 events"):
+        to_normal(np.array([[0.5, 0.5], [0.9, 1.1]]), base)

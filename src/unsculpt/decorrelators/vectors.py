@@ -83,9 +83,16 @@ def from_normal(normal: Floats, base: Base) -> Floats:
 
 def to_normal(even: Floats, base: Base) -> Floats:
     """Return the normal vectors that `from_normal` spread evenly; at the very edge, far out."""
+    radius = np.linalg.norm(even, axis=1, keepdims=True)
+    off = np.abs(even - 0.5).max(axis=1) - 0.5 if base == "cube" else radius[:, 0] - 1
+    beyond = np.count_nonzero(off > 1e-9)
+    if beyond:
+        raise ValueError(
+            f"moved is outside the unit {base} in {beyond:,} of {len(even):,} events; expected "
+            "what transform gives"
+        )
     if base == "cube":
         return np.asarray(ndtri(np.clip(even, 1e-16, 1 - 1e-16)))
-    radius = np.linalg.norm(even, axis=1, keepdims=True)
     d = even.shape[1]
     far = np.sqrt(2 * gammaincinv(d / 2, np.minimum(radius**d, 1 - 1e-16)))
     return np.asarray(even / np.maximum(radius, np.finfo(float).tiny) * far)
