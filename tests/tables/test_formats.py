@@ -198,6 +198,15 @@ class TestOthersWrote:
 
 
 class TestBadFiles:
+    @pytest.mark.parametrize("name", ["a.root", "a.parquet", "a.arrow", "a.npz"])
+    def test_damage_in_the_middle_is_told_of_the_file(self, name, save):
+        path = save(pa.table({"mass": np.random.default_rng(0).normal(size=5000)}), name)
+        with open(path, "r+b") as file:
+            file.seek(os.path.getsize(path) // 4)
+            file.write(b"\xff" * (os.path.getsize(path) // 2))
+        with pytest.raises(ValueError, match=rf"{name}.* cannot be read: .*; is it whole\?"):
+            read(path)
+
     def test_missing_tree(self, flat, save):
         path = save(flat, "a.root:Jets")
         with pytest.raises(ValueError, match=r"a.root has no tree 'Events'; it has Jets"):

@@ -30,7 +30,10 @@ def info(
             shapes = {name: list(array.shape) for name, array in arrays.items()}
             print_json({"model": model} | about | {"arrays": shapes})
             return
-        _print(arrays, about)
+        try:
+            _print(arrays, about)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{model} is incomplete or of another version ({error})") from None
 
 
 def _print(arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:

@@ -40,7 +40,7 @@ def explained(*, quiet: bool = False) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, ModuleNotFoundError) as error:
-        typer.echo(f"Error: {error}", err=True)
+        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(1) from None
 
 

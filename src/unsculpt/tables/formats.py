@@ -81,13 +81,25 @@ class Format(Protocol):
 
 def open_source(location: Location) -> Source:
     """Look into a file, in the format its name ends in."""
-    try:
+    with reading(location):
         source: Source = format_of(location).source(location.path, location.inside)
         return source
-    except FileNotFoundError:
+
+
+@contextmanager
+def reading(location: Location) -> Iterator[None]:
+    """Say which file it was that could not be read.
+
+    Damage shows as anything, from zlib's errors to KeyErrors; a ValueError says enough by itself.
+    """
+    try:
+        yield
+    except (FileNotFoundError, MemoryError):
         raise
-    except (OSError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())
+    except Exception as error:
+        if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{location} cannot be read: {reason}; is it whole?") from None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from unsculpt.tables.formats import Source, open_source
+from unsculpt.tables.formats import Source, open_source, reading
 from unsculpt.tables.location import Location, locate
 
 CHUNK_ROWS = 2**18
@@ -57,11 +57,12 @@ class Stream:
         schema = self.schema(columns)
         numbers = sum(LIST if pa.types.is_nested(kind) else 1 for kind in schema.types)
         rows = max(1024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(numbers, 1))))
-        for source in self.sources:
-            for table in source.chunks(schema.names, rows):
-                if not table.schema.equals(schema):
-                    table = table.cast(schema)
-                yield table.replace_schema_metadata(schema.metadata)
+        for location, source in zip(self.locations, self.sources, strict=True):
+            with reading(location):
+                for table in source.chunks(schema.names, rows):
+                    if not table.schema.equals(schema):
+                        table = table.cast(schema)
+                    yield table.replace_schema_metadata(schema.metadata)
 
 
 def scan(*names: str | os.PathLike[str]) -> Stream:
