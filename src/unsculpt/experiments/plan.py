@@ -11,7 +11,8 @@ from unsculpt.experiments.presets import Preset
 from unsculpt.experiments.sample import Splits
 from unsculpt.experiments.tasks import Task
 
-# Seconds for a step, and for an event in one model: measured on two cores and on one H200.
+# Seconds for a step, and for an event in one model, on two cores and on one H200: from measurements
+# of some of them (benchmarks/RESULTS.md), guessed for the others.
 COST = {
     "cpu": {
         "vDNN": (3e-4, 1.4e-6),
@@ -19,11 +20,11 @@ COST = {
         "DisCo": (1e-3, 1e-5),
         "MoDe": (1e-3, 5e-6),
         "adversary": (1e-3, 6e-6),
-        "published DisCo": (1e-3, 2e-5),
+        "published DisCo": (1e-3, 1e-5),
         "feature flow": (2e-3, 1e-4),
         "quantile": (3e-4, 1e-6),
         "paper flow": (5e-4, 2.5e-6),
-        "our flow": (5e-4, 2.5e-6),
+        "our flow": (5e-4, 3.3e-7),
     },
     "gpu": {
         "vDNN": (2e-4, 3e-8),
