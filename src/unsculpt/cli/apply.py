@@ -16,6 +16,7 @@ from unsculpt.cli.shared import (
     check_folder,
     cluster_if_any,
     explained,
+    load_decorrelator,
     print_json,
     progress,
 )
@@ -75,11 +76,7 @@ def apply(
 
         stream = tables.scan(*events)
 
-        from unsculpt import Decorrelator, load
-
-        fitted = load(model)
-        if not isinstance(fitted, Decorrelator):
-            raise ValueError(f"{model} is not a decorrelator but a {type(fitted).__name__}")
+        fitted = load_decorrelator(model)
         source = dict(fitted.source_ or {})
         source |= {"score": score} if score else {}
         source |= {"protected": protect} if protect else {}

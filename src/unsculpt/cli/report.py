@@ -16,6 +16,7 @@ from unsculpt.cli.shared import (
     Quiet,
     check_file,
     explained,
+    load_decorrelator,
     print_json,
     progress,
 )
@@ -80,9 +81,7 @@ def report(
 
         stream = tables.scan(*events)
 
-        from unsculpt import load
-
-        fitted = load(model)
+        fitted = load_decorrelator(model)
         source, names = _columns(fitted.source_ or {}, here)
         with progress("Reading", stream.rows) as advance:
             sample = tables.read_sample(stream, source, nan=nan, advance=advance)

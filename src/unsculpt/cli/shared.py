@@ -13,6 +13,8 @@ import typer
 if TYPE_CHECKING:
     from distributed import Client
 
+    from unsculpt import Decorrelator
+
 EXIT_CODES = "Exit codes: 0 done, 1 the work failed (the last line says why), 2 wrong arguments."
 
 Events = Annotated[
@@ -85,6 +87,16 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float) and not abs(value) < float("inf"):
         return None
     return value
+
+
+def load_decorrelator(model: str) -> Decorrelator:
+    """Read a model; refuse a classifier."""
+    from unsculpt import Decorrelator, load
+
+    fitted = load(model)
+    if not isinstance(fitted, Decorrelator):
+        raise ValueError(f"{model} is not a decorrelator but a {type(fitted).__name__}")
+    return fitted
 
 
 def check_file(output: str) -> None:
