@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_score_is_flat_at_every_mass(folder):
-    events = uproot.open(folder / "flat.root:Events").arrays(library="np")
+    events = uproot.open(f"{folder}/flat.root:Events").arrays(library="np")
     background = events["label"] == 0
     for low, high in ((50, 70), (70, 100), (100, 300)):
         here = background & (events["mass"] >= low) & (events["mass"] < high)
@@ -33,6 +33,6 @@ def test_the_score_is_flat_at_every_mass(folder):
 
 
 def test_all_files_are_there(folder):
-    assert (folder / "report.html").read_text().startswith("<!doctype html>")
+    assert (folder / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert (folder / "w.onnx").stat().st_size > 1000
     assert not [name for name in os.listdir(folder) if name.startswith(".")]
