@@ -2,7 +2,7 @@
 
     python benchmarks/smoothness.py [--draws 6]
 
-The default flow with strengths of the prior none, the default and three times that, fitted on few to
+The default flow with no prior, the default one and one three times as strong, fitted on few to
 many events of the tagger toy; the same training draws for all strengths. Ratio to ideal as in
 sculpting.py, on one test draw with its luck taken out. The error of a difference is that of the
 differences draw by draw.
@@ -17,7 +17,7 @@ from sculpting import BINS, TEST_BACKGROUND, TEST_SIGNAL, jsd
 from unsculpt import FlowDecorrelator, metrics
 from unsculpt.datasets import toys
 
-EVENTS, STRENGTHS = (2_000, 10_000, 50_000), (0.0, 30.0, 100.0)
+EVENTS, STRENGTHS = (2_000, 10_000, 50_000, 110_000), (0.0, 30.0, 100.0)
 
 
 def main() -> None:
