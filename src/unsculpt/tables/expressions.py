@@ -61,10 +61,10 @@ def parse(text: str, names: Sequence[str]) -> Expression:
     >>> table = pa.table({"mass": [80.4, 91.2], "jet pt": [200.0, 310.0]})
     >>> parse("80 < mass < 90 or `jet pt` > 300", table.column_names)(table)
     array([ True,  True])
-    >>> parse("log(mas)", table.column_names)
+    >>> parse("log(mas)", table.column_names)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: in 'log(mas)': there is no column 'mas'; did you mean 'mass'?
+    unsculpt...ExpressionError: in 'log(mas)': there is no column 'mas'; did you mean 'mass'?
     """
     if text in names:
         return Expression(text, (text,), lambda table: to_compute(table[text]))
