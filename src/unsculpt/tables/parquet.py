@@ -32,7 +32,7 @@ def source(path: Path, inside: str) -> ParquetSource:
 @contextmanager
 def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
     """Start a file; give the function that adds rows to it."""
-    # Fractions hardly ever repeat: looking for those that do took four fifths of the time to write.
+    # Fractions hardly ever repeat: looking for those that do took most of the time to write.
     repeating = [field.name for field in schema if not _has_fractions(field.type)]
     with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=repeating) as writer:
         yield writer.write_table
