@@ -22,9 +22,6 @@ from unsculpt.fitting import fit
 from unsculpt.flows import SplineFlow
 from unsculpt.models.inputs import Floats
 
-# A prior, so its weight against the likelihood of all events falls as their number grows.
-SMOOTHNESS, CURVATURE_POINTS = 30.0, 32
-
 
 class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
     """Replaces a score by its conditional CDF, learned with a monotone flow.
@@ -35,8 +32,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
     The default recipe is ours: score and attributes enter through their inclusive empirical CDFs,
     so any score scale works; a small network that is smooth in the attributes shifts the logit
-    and bends it with one rational-quadratic spline, with a prior against bending along the
-    attributes; eight such flows are averaged.
+    and bends it with one rational-quadratic spline; eight such flows are averaged.
     `FlowDecorrelator.paper()` is the paper's.
 
     Args:
@@ -52,8 +48,6 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
             NaN ("nan", with a warning). A category not seen in the fit has no nearest one and
             raises under "clip" too.
         categorical: protected columns to treat as categories, by name or position.
-        smoothness: weight of a prior against bending along the attributes, beside the likelihood
-            of all events; 0 for none. None for 30, and for none with the paper's recipe.
         recipe: "smooth" is ours, "paper" the paper's architecture and coordinates.
         seed: fixes everything random.
 
@@ -83,7 +77,6 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         validation: float = 0.0,
         outside: Outside = "clip",
         categorical: Sequence[str | int] = (),
-        smoothness: float | None = None,
         recipe: Literal["smooth", "paper"] = "smooth",
         seed: int = 0,
     ) -> None:
@@ -94,7 +87,6 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         self.validation = validation
         self.outside = outside
         self.categorical = categorical
-        self.smoothness = smoothness
         self.recipe = recipe
         self.seed = seed
 
@@ -131,9 +123,6 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         events, n_scores = columns.shape
 
         paper = self.recipe == "paper"
-        smoothness = self.smoothness
-        if smoothness is None:
-            smoothness = 0.0 if paper else SMOOTHNESS
         attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=paper)
         features, _ = attributes.features(protected, "raise")
         coordinates = [EmpiricalCDF.of(c, weight, 2 if paper else 1024) for c in columns.T]
@@ -142,7 +131,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
         fitted = fit(
             _new_flows(self.recipe, features.shape[1], int(n_scores * self.members), self.seed),
-            _penalised if smoothness else _negative_log_likelihood,
+            _negative_log_likelihood,
             (np.column_stack(levels).astype("f4"), features.astype("f4")),
             epochs=self.epochs or math.ceil(20 * min(1, (200_000 / events) ** 0.5)),
             batch_size=self.batch_size or int(np.clip(events // 100, 64, 4096)),
@@ -150,10 +139,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
             seed=self.seed,
             orders=self.members,
             weight=weight,
-            settings=(
-                np.repeat(np.arange(n_scores), self.members),
-                np.full(n_scores * self.members, smoothness / events, dtype="f4"),
-            ),
+            settings=np.repeat(np.arange(n_scores), self.members),
             validation=self.validation,
             keep="best" if self.validation else "last",
             additive=True,
@@ -220,8 +206,6 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         if self.recipe not in ("smooth", "paper"):
             raise ValueError(f"recipe is {self.recipe!r}; expected 'smooth' or 'paper'")
         check_training(self)
-        if self.smoothness is not None and not self.smoothness >= 0:
-            raise ValueError(f"smoothness is {self.smoothness!r}; expected 0 or a positive number")
         if not 0 <= self.validation <= 0.9:
             raise ValueError(f"validation is {self.validation!r}; expected a fraction up to 0.9")
 
@@ -287,19 +271,9 @@ def _members_of(flows: SplineFlow, score: int, members: int) -> SplineFlow:
     return ensemble
 
 
-def _penalised(
-    flow: SplineFlow, batch: tuple[Array, Array], weight: Array, setting: tuple[Array, Array]
-) -> Array:
-    """The likelihood and a prior: the flow bends little along the attributes."""
-    _, strength = setting
-    prior = strength * flow.curvature(batch[1][:CURVATURE_POINTS])
-    return _negative_log_likelihood(flow, batch, weight, setting) + prior
-
-
 def _negative_log_likelihood(
-    flow: SplineFlow, batch: tuple[Array, Array], weight: Array, setting: tuple[Array, Array]
+    flow: SplineFlow, batch: tuple[Array, Array], weight: Array, score: Array
 ) -> Array:
     scores, features = batch
-    score, _ = setting
     _, log_density = jax.vmap(flow)(scores[:, score], features)
     return -(weight * log_density).mean()

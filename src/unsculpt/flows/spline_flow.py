@@ -17,7 +17,6 @@ from paramax import unwrap
 from unsculpt.flows.conditioners import ResidualConditioner, SmoothConditioner
 
 BINS = 8
-CURVATURE_STEP = 1 / 16
 _spline_from, _SPLINE_PARAMETERS = get_ravelled_pytree_constructor(
     RationalQuadraticSpline(knots=BINS - 1, interval=(0.0, 1.0)), eqx.is_inexact_array
 )
@@ -62,26 +61,6 @@ class SplineFlow(eqx.Module):
             score, log_slope = unwrap(_spline_from(knots)).transform_and_log_det(score)
             log_density += log_slope
         return score, log_density
-
-    def curvature(self, features: Float[Array, "n f"]) -> Float[Array, ""]:
-        """Return how much the parameters bend along each input near these points.
-
-        Squared second differences, summed. The spline counts ten times the shift and width: what
-        it describes beyond them should change slowest.
-        """
-        steps = CURVATURE_STEP * jnp.eye(features.shape[1])
-
-        def bend(point: Array, step: Array) -> Array:
-            total = jnp.zeros(())
-            for conditioner in self.conditioners:
-                ahead, behind = conditioner(point + step), conditioner(point - step)
-                second = (ahead - 2 * conditioner(point) + behind) ** 2
-                total += second[:2].sum() + 10 * second[2:].sum()
-            return total
-
-        return jax.vmap(lambda step: jax.vmap(lambda point: bend(point, step))(features))(
-            steps
-        ).sum()
 
 
 def _shift_logit(
