@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from unsculpt.decorrelators.search import below
+
 Floats = NDArray[np.float64]
 
 # A value that holds at least this share of the sample is an atom, whatever the knots resolve.
@@ -76,7 +78,7 @@ class EmpiricalCDF:
         """Return the levels below and up to each value, and rise and run of the slope there."""
         knots, start, end = self.steps
         scale = knots[-1] - knots[0]
-        right = np.clip(np.searchsorted(knots, values), 1, len(knots) - 1)
+        right = np.clip(below(knots, values), 1, len(knots) - 1)
         left = right - 1
         # Rise and run stay apart: between scores that nearly underflow the slope overflows.
         rise, run = start[right] - end[left], knots[right] - knots[left]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import RegularGridInterpolator
+
+from unsculpt.decorrelators.search import stretch
 
 Floats = NDArray[np.float64]
 
@@ -30,19 +30,19 @@ class ConditionalGrid:
     score: Floats
     table: Floats
 
-    @cached_property
-    def _interpolate(self) -> RegularGridInterpolator:
-        return RegularGridInterpolator((self.attribute, self.score), self.table)
-
     def cdf(self, score: Floats, attribute: Floats) -> Floats:
         """Return F at each event; both coordinates inside the grid."""
-        return np.asarray(self._interpolate(np.column_stack([attribute, score])))
+        row, upper = stretch(self.attribute, attribute)
+        column, right = stretch(self.score, score)
+        width, table = len(self.score), self.table.ravel()
+        here = row * width + column
+        start = (1 - upper) * table.take(here) + upper * table.take(here + width)
+        end = (1 - upper) * table.take(here + 1) + upper * table.take(here + width + 1)
+        return np.asarray((1 - right) * start + right * end)
 
     def inverse(self, level: Floats, attribute: Floats) -> Floats:
         """Return the score at which F reaches each level."""
-        nodes = self.attribute
-        row = np.clip(np.searchsorted(nodes, attribute, side="right") - 1, 0, len(nodes) - 2)
-        upper = (attribute - nodes[row]) / (nodes[row + 1] - nodes[row])
+        row, upper = stretch(self.attribute, attribute)
 
         def at(column: NDArray[np.int64]) -> Floats:
             here = (1 - upper) * self.table[row, column] + upper * self.table[row + 1, column]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import RegularGridInterpolator
 
 from unsculpt.decorrelators.axes import positions_of
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.grid import reach
 from unsculpt.decorrelators.protected import ProtectedAttributes
+from unsculpt.decorrelators.search import stretch
 
 Floats = NDArray[np.float64]
 
@@ -32,30 +32,30 @@ class TensorGrid:
     score: Floats
     table: Floats
 
-    @cached_property
-    def _interpolate(self) -> RegularGridInterpolator:
-        return RegularGridInterpolator((*self.attributes, self.score), self.table)
-
     def cdf(self, score: Floats, positions: Floats) -> Floats:
         """Return F at each event; positions is (n, axes)."""
-        return np.asarray(self._interpolate(np.column_stack([positions, score])))
+        cells = _corners([*self.attributes, self.score], [*positions.T, score])
+        return np.asarray(sum(share * self.table[corner] for share, corner in cells))
 
     def inverse(self, level: Floats, positions: Floats) -> Floats:
         """Return the score at which F reaches each level."""
-        lower, upper = [], []
-        for nodes, x in zip(self.attributes, positions.T, strict=True):
-            left = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
-            lower.append(left)
-            upper.append((x - nodes[left]) / (nodes[left + 1] - nodes[left]))
-        corners = []
-        for corner in product((0, 1), repeat=len(lower)):
-            share = np.prod([u if c else 1 - u for u, c in zip(upper, corner, strict=True)], axis=0)
-            corners.append((share, tuple(x + c for x, c in zip(lower, corner, strict=True))))
+        cells = list(_corners(self.attributes, list(positions.T)))
 
         def at(column: NDArray[np.int64]) -> Floats:
-            return np.asarray(sum(share * self.table[(*rows, column)] for share, rows in corners))
+            return np.asarray(sum(share * self.table[(*rows, column)] for share, rows in cells))
 
         return reach(at, level, self.score)
+
+
+def _corners(
+    nodes: Sequence[Floats], positions: Sequence[Floats]
+) -> Iterator[tuple[Floats, tuple[NDArray[np.int64], ...]]]:
+    """Yield each corner of the cells that events lie in, and its share in what is between."""
+    places = [stretch(axis, x) for axis, x in zip(nodes, positions, strict=True)]
+    for corner in product((0, 1), repeat=len(places)):
+        sides = list(zip(places, corner, strict=True))
+        share = np.prod([x if side else 1 - x for (_, x), side in sides], axis=0)
+        yield share, tuple(left + side for (left, _), side in sides)
 
 
 @dataclass(frozen=True)
