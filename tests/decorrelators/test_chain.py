@@ -29,6 +29,19 @@ def test_the_second_is_fitted_on_what_the_first_gives(chain, toy):
     np.testing.assert_array_equal(chain.transform(toy.score, toy.protected), want)
 
 
+def test_an_interrupted_fit_leaves_all_steps_as_they_were(toy, monkeypatch):
+    chain = us.SplineDecorrelator().then(us.DDTDecorrelator()).fit(toy.score, toy.protected)
+    want = chain.transform(toy.score, toy.protected)
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(us.DDTDecorrelator, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        chain.fit(toy.score**3, toy.protected)
+    np.testing.assert_array_equal(chain.transform(toy.score, toy.protected), want)
+
+
 def test_weights_reach_every_step(toy):
     weight = toy.protected + 0.1
     chain = us.FlowDecorrelator(**QUICK).then(us.FlowDecorrelator(**QUICK, seed=1))

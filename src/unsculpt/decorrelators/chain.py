@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import partial
 from typing import Any, Self
 
@@ -57,11 +58,15 @@ class Chain(Decorrelator):
         A classifier needs more than background to learn: it is taken as it is.
         """
         self._check_steps()
-        for step in self.steps:
+        fitted = deepcopy(self.steps)
+        for step in fitted:
             if isinstance(step, Decorrelator):
                 step.fit(scores, protected, sample_weight=sample_weight)
-            if step is not self.steps[-1]:
+            if step is not fitted[-1]:
                 scores = _applied(step, protected, scores)
+        # All at once and last, so that an interrupted fit leaves the previous one as it was.
+        for step, copy in zip(self.steps, fitted, strict=True):
+            vars(step).update(vars(copy))
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
