@@ -184,3 +184,7 @@ def test_labels_that_do_not_fit_are_named(plain, by_class, test):
         by_class.log_prob(*few, labels=[0, 2, 5])
     with pytest.raises(ValueError, match="labels has 2 events but features has 3"):
         by_class.sample(few[1], labels=[0, 1])
+    with pytest.raises(ValueError, match=r"labels has shape \(\); expected \(n,\)"):
+        by_class.sample(few[1], labels=1)
+    with pytest.raises(ValueError, match=r"labels is missing .* in 2 of 3 events"):
+        by_class.log_prob(*few, labels=[0, np.nan, np.nan])

@@ -29,6 +29,14 @@ def broken(values, bad):
         (FEATURES[:, :, None], MASS, {}, r"features has shape \(100, 2, 1\)"),
         (FEATURES, MASS, {"labels": LABELS[:-1]}, "labels has 99 events but features has 100"),
         (FEATURES, MASS, {"labels": LABELS[:, None]}, r"labels has shape \(100, 1\)"),
+        (FEATURES, MASS, {"labels": 0}, r"labels has shape \(\); expected \(n,\)"),
+        (
+            FEATURES,
+            MASS,
+            {"labels": broken(LABELS * 1.0, np.nan)},
+            "labels is missing .* in 1 of 100",
+        ),
+        (FEATURES, MASS, {"labels": [None, *"ab" * 49, "a"]}, "labels is missing .* in 1 of 100"),
         (FEATURES, MASS, {"labels": 0 * LABELS}, "labels is 0 in all 100 events.*two classes"),
     ],
 )

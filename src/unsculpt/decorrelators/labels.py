@@ -12,11 +12,7 @@ from unsculpt.models.inputs import same_length
 
 def distinct(labels: ArrayLike, events: int) -> list[Any]:
     """Return the distinct labels, background first."""
-    array = np.asarray(labels)
-    if array.ndim != 1:
-        raise ValueError(f"labels has shape {array.shape}; expected (n,)")
-    same_length(events, "features", labels=len(array))
-    classes: list[Any] = np.unique(array).tolist()
+    classes: list[Any] = np.unique(_column(labels, events)).tolist()
     if len(classes) < 2:
         raise ValueError(
             f"labels is {classes[0]!r} in all {events:,} events; a base by class needs two "
@@ -31,11 +27,25 @@ def places(labels: ArrayLike | None, classes: list[Any] | None, events: int) -> 
         return np.zeros(events, dtype=np.int32)
     if classes is None:
         raise ValueError("labels were given, but the fit had none; fit with labels first")
-    array = np.asarray(labels)
-    same_length(events, "features", labels=len(array))
+    array = _column(labels, events)
     unknown = ~np.isin(array, classes)
     if unknown.any():
         raise ValueError(
             f"labels has {unknown.sum():,} events of a class that is not among {classes}"
         )
     return np.searchsorted(classes, array).astype(np.int32)
+
+
+def _column(labels: ArrayLike, events: int) -> NDArray[Any]:
+    """Return the labels, one for each event."""
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ValueError(f"labels has shape {array.shape}; expected (n,)")
+    same_length(events, "features", labels=len(array))
+    # NaN and what pandas has for it are not equal to themselves.
+    missing = sum(x is None or (x == x) is not True for x in array.tolist())
+    if missing:
+        raise ValueError(
+            f"labels is missing (NaN or None) in {missing:,} of {events:,} events; remove those"
+        )
+    return array
