@@ -76,6 +76,18 @@ def test_weights_reach_the_inner_fit(events, fitted):
     np.testing.assert_array_equal(weighted.transform(table)[:, 0], want)
 
 
+def test_weights_of_other_rows_do_not_matter(events):
+    """The total that has to be positive is that of the rows that are fitted."""
+    table, label = events
+    spline = us.TableDecorrelator(us.SplineDecorrelator(), protected=["mass"], background=0)
+    want = spline.fit(table, label).transform(table)
+    weight = np.where(label == 0, 1.0, -10.0)
+    weighted = clone(spline).fit(table, label, sample_weight=weight)
+    np.testing.assert_array_equal(weighted.transform(table), want)
+    with pytest.raises(ValueError, match="sample_weight sums to -1000 over 1,000 events"):
+        clone(spline).fit(table, label, sample_weight=np.where(label == 0, -1.0, 10.0))
+
+
 def test_many_scores_and_a_category(events):
     table, label = events
     table = table.assign(year=np.where(np.arange(len(table)) % 2, "2017", "2018"), other=1.0)

@@ -12,7 +12,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from unsculpt.models import Model
-from unsculpt.models.inputs import Columns, Floats, event_weights, same_length
+from unsculpt.models.inputs import Columns, Floats, same_length, weight_column
 from unsculpt.models.restoring import nested, unnested
 
 
@@ -65,7 +65,7 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
                 f"protected is {list(self.protected)} of a table with {len(columns)} columns; "
                 "expected at least one column to protect and one to decorrelate"
             )
-        weight = event_weights(sample_weight, len(columns[0]), "X")
+        weight = weight_column(sample_weight, len(columns[0]), "X")
         if self.background is not None:
             rows = self._background_rows(y, len(columns[0]))
             columns, weight = [column[rows] for column in columns], weight[rows]
