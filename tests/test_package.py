@@ -21,8 +21,8 @@ def test_import_does_not_wait_for_jax():
     assert not {"jax", "sklearn", "flowjax", "matplotlib"} & loaded
 
 
-def test_jax_comes_with_the_first_decorrelator():
-    assert "jax" in modules_after("import unsculpt; unsculpt.FlowDecorrelator")
+def test_jax_comes_with_the_first_network():
+    assert "jax" in modules_after("import unsculpt; unsculpt.QuantileDecorrelator")
 
 
 def test_toys_and_metrics_do_without_jax():
@@ -30,7 +30,7 @@ def test_toys_and_metrics_do_without_jax():
 
 
 def test_importing_does_not_change_how_jax_counts():
-    code = "import jax, unsculpt; unsculpt.FlowDecorrelator; print(jax.config.jax_enable_x64)"
+    code = "import jax, unsculpt; unsculpt.QuantileDecorrelator; print(jax.config.jax_enable_x64)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.strip() == "False"
 

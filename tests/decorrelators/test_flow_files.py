@@ -1,6 +1,8 @@
 import json
 import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -42,6 +44,22 @@ class TestRoundTrip:
             assert one.tobytes() == two.tobytes()
         cuts = [f.threshold(0.1, protected).tobytes() for f in (flow, loaded)]
         assert cuts[0] == cuts[1]
+
+    def test_a_loaded_model_transforms_without_jax(self, path):
+        code = (
+            f"import sys, unsculpt; flow = unsculpt.load({str(path)!r}); "
+            "flow.transform([0.5], [0.5]), flow.threshold(0.1, [0.5]); print('jax' in sys.modules)"
+        )
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert result.stdout.strip() == "False", result.stderr
+
+    def test_a_file_without_a_table_gives_the_same_bytes(self, path, rough, events):
+        with safe_open(path, framework="numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        del arrays["score.0.table"]
+        write_model(path, arrays, about(path))
+        one, two = (f.transform(events.score, events.protected) for f in (rough, us.load(path)))
+        assert one.tobytes() == two.tobytes()
 
     def test_categories_and_names_come_back(self, channels, tmp_path):
         channels.flow.save(tmp_path / "model")

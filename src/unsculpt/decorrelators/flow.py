@@ -6,10 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
-import equinox as eqx
-import jax
 import numpy as np
-from jaxtyping import Array, PRNGKeyArray
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,8 +15,6 @@ from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.flow_column import FlowColumn
 from unsculpt.decorrelators.parameters import check_training
 from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
-from unsculpt.fitting import fit
-from unsculpt.flows import SplineFlow
 from unsculpt.models.inputs import Floats
 
 
@@ -118,9 +113,11 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
             protected: (n,) or (n, a) numbers, or a table with named columns.
             sample_weight: (n,), negative weights included.
         """
+        from unsculpt.decorrelators.flow_ensemble import parameters_of, train
+
         self._check_parameters()
         columns, weight = self._events(scores, protected, sample_weight)
-        events, n_scores = columns.shape
+        events = len(columns)
 
         paper = self.recipe == "paper"
         attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=paper)
@@ -129,21 +126,18 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         rng = np.random.default_rng([self.seed, 1])  # not the engine's stream
         levels = [f.spread(c, rng) for f, c in zip(coordinates, columns.T, strict=True)]
 
-        fitted = fit(
-            _new_flows(self.recipe, features.shape[1], int(n_scores * self.members), self.seed),
-            _negative_log_likelihood,
-            (np.column_stack(levels).astype("f4"), features.astype("f4")),
+        fitted = train(
+            self.recipe,
+            np.column_stack(levels),
+            features,
+            members=self.members,
+            seed=self.seed,
             epochs=self.epochs or math.ceil(20 * min(1, (200_000 / events) ** 0.5)),
             batch_size=self.batch_size or int(np.clip(events // 100, 64, 4096)),
             learning_rate=self.learning_rate,
-            seed=self.seed,
-            orders=self.members,
             weight=weight,
-            settings=np.repeat(np.arange(n_scores), self.members),
             validation=self.validation,
             keep="best" if self.validation else "last",
-            additive=True,
-            title="Fitting the flow",
         )
         # All at once and last, so that an interrupted fit leaves the previous one as it was.
         self.attributes_ = attributes
@@ -152,7 +146,9 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
                 coordinate,
                 # Where a table needs nodes: at the quantiles of the sample.
                 coordinate(EmpiricalCDF.of(column, weight).quantiles),
-                _members_of(fitted.model, i, self.members),
+                self.recipe,
+                attributes.width,
+                parameters_of(fitted.model, i, self.members),
                 attributes.one_axis,
             )
             for i, (coordinate, column) in enumerate(zip(coordinates, columns.T, strict=True))
@@ -198,7 +194,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         It covers the randomness of training, not the statistical error of the sample.
         """
         check_is_fitted(self)
-        if len(jax.tree.leaves(self.columns_[0].flows)[0]) < 2:
+        if len(self.columns_[0].parameters[0]) < 2:
             raise ValueError("members is 1; an uncertainty needs an ensemble of at least 2")
         return self._apply(lambda column: column.spread, scores, protected)
 
@@ -215,65 +211,38 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
             arrays[f"score.{i}.quantiles"] = column.coordinate.quantiles
             arrays[f"score.{i}.levels"] = column.coordinate.levels
             arrays[f"score.{i}.nodes"] = column.nodes
-            for j, leaf in enumerate(jax.tree.leaves(column.flows)):
-                arrays[f"score.{i}.flow.{j}"] = np.asarray(leaf)
+            for j, parameter in enumerate(column.parameters):
+                arrays[f"score.{i}.flow.{j}"] = parameter
+            if column.tabulated:
+                # So that who only transforms need not wait for JAX and the flows.
+                arrays[f"score.{i}.table"] = column.table.grid.table
         arrays |= {f"history.{name}": losses for name, losses in self.history_.items()}
         scores = [{"range": column.coordinate.range} for column in self.columns_]
         # What was fitted; the parameters may have been changed for a next fit since.
-        recipe = "smooth" if self.columns_[0].flows.shift else "paper"
         return arrays, {
             "protected": protected,
             "scores": scores,
             "one_column": self.one_column_,
-            "recipe": recipe,
+            "recipe": self.columns_[0].recipe,
             "training": self.training_,
         }
 
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
-        members = len(arrays["score.0.flow.0"])
-        shapes = eqx.filter_eval_shape(
-            _new_flows, about["recipe"], self.attributes_.width, members, 0
-        )
-        leaves, structure = jax.tree.flatten(shapes)
         self.columns_ = []
         for i in range(len(about["scores"])):
-            flow = [arrays[f"score.{i}.flow.{j}"] for j in range(len(leaves))]
+            flow = [name for name in arrays if name.startswith(f"score.{i}.flow.")]
             self.columns_.append(
                 FlowColumn(
                     EmpiricalCDF(arrays[f"score.{i}.quantiles"], arrays[f"score.{i}.levels"]),
                     arrays[f"score.{i}.nodes"],
-                    jax.tree.unflatten(structure, flow),
+                    about["recipe"],
+                    self.attributes_.width,
+                    [arrays[f"score.{i}.flow.{j}"] for j in range(len(flow))],
                     self.attributes_.one_axis,
+                    arrays.get(f"score.{i}.table"),
                 )
             )
         names = ("train_loss", "validation_loss", "best_epoch")
         self.history_ = {name: arrays[f"history.{name}"] for name in names}
         self.one_column_, self.training_ = about["one_column"], about["training"]
-
-
-@eqx.filter_jit
-def _new_flows(recipe: str, features: int, members: int, seed: int) -> SplineFlow:
-    """Return untrained flows, stacked on the leading axis of every array."""
-    new = SplineFlow.paper if recipe == "paper" else SplineFlow.smooth
-
-    def member(key: PRNGKeyArray) -> SplineFlow:
-        return new(features, key=key)
-
-    flows: SplineFlow = eqx.filter_vmap(member)(jax.random.split(jax.random.key(seed), members))
-    return flows
-
-
-def _members_of(flows: SplineFlow, score: int, members: int) -> SplineFlow:
-    """Return the ensemble of one score out of those of all scores, as NumPy arrays."""
-    rows = slice(score * members, (score + 1) * members)
-    ensemble: SplineFlow = jax.tree.map(lambda leaf: leaf[rows], flows)
-    return ensemble
-
-
-def _negative_log_likelihood(
-    flow: SplineFlow, batch: tuple[Array, Array], weight: Array, score: Array
-) -> Array:
-    scores, features = batch
-    _, log_density = jax.vmap(flow)(scores[:, score], features)
-    return -(weight * log_density).mean()

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from unsculpt.decorrelators.chunks import in_chunks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.grid import ConditionalGrid
 from unsculpt.decorrelators.table_column import TableColumn
-from unsculpt.flows import SplineFlow
+
+if TYPE_CHECKING:
+    from unsculpt.flows import SplineFlow
 
 Floats = NDArray[np.float64]
 
@@ -27,17 +25,25 @@ ATTRIBUTE_NODES = 257
 class FlowColumn:
     """The conditional CDF of one score, the mean of an ensemble of flows.
 
+    JAX, which takes seconds to load and to compile, is asked only for what the table cannot tell.
+
     Attributes:
         coordinate: maps the score to [0, 1], where the flows live.
         nodes: quantiles of the training sample in that coordinate, where a table needs nodes.
-        flows: the members, stacked on the leading axis of every array.
-        tabulated: whether the network has one input, so that a table can replace it.
+        recipe: of the flows.
+        features: how many inputs they have.
+        parameters: of the members, stacked on the leading axis of every array.
+        tabulated: whether there is one input, so that a table can replace the flows.
+        tabled: the table's values, if they are known already.
     """
 
     coordinate: EmpiricalCDF
     nodes: Floats
-    flows: SplineFlow
+    recipe: str
+    features: int
+    parameters: list[NDArray[Any]]
     tabulated: bool
+    tabled: Floats | None = None
 
     def cdf(self, score: Floats, features: Floats) -> Floats:
         """Return P(background score <= score | attributes)."""
@@ -49,8 +55,9 @@ class FlowColumn:
         """Return the score whose `cdf` is `level`."""
         if self.tabulated:
             return self.table.inverse(level, features)
-        (score,) = in_chunks(_bisect, self.flows, level, features)
-        return self.coordinate.inverse(score)
+        from unsculpt.decorrelators.flow_ensemble import invert
+
+        return self.coordinate.inverse(invert(self.flows, level, features))
 
     def log_density(self, score: Floats, features: Floats) -> Floats:
         """Return the log of the mean density of the members, in units of the score."""
@@ -64,8 +71,9 @@ class FlowColumn:
 
     def _members(self, level: Floats, features: Floats) -> tuple[Floats, Floats]:
         """Return CDF and log density of every member, (members, n)."""
-        cdf, log_density = in_chunks(_evaluate, self.flows, level, features)
-        return cdf, log_density
+        from unsculpt.decorrelators.flow_ensemble import evaluate
+
+        return evaluate(self.flows, level, features)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -73,42 +81,20 @@ class FlowColumn:
         return self.coordinate.range
 
     @cached_property
+    def flows(self) -> SplineFlow:
+        """The members, stacked on the leading axis of every array."""
+        from unsculpt.decorrelators.flow_ensemble import restore
+
+        return restore(self.recipe, self.features, self.parameters)
+
+    @cached_property
     def table(self) -> TableColumn:
         """The mean of the members over one attribute."""
-        attribute = np.linspace(-1, 1, ATTRIBUTE_NODES)
         score = np.unique(np.concatenate([[0.0], self.nodes, [1.0]]))
-        at_attribute, at_score = np.meshgrid(attribute, score, indexing="ij")
-        cdf, _ = self._members(at_score.ravel(), at_attribute.reshape(-1, 1))
-        cdf = cdf.mean(axis=0).reshape(at_score.shape)
+        cdf = self.tabled
+        if cdf is None:
+            at = np.meshgrid(np.linspace(-1, 1, ATTRIBUTE_NODES), score, indexing="ij")
+            members, _ = self._members(at[1].ravel(), at[0].reshape(-1, 1))
+            cdf = members.mean(axis=0).reshape(at[1].shape)
+        attribute = np.linspace(-1, 1, len(cdf))
         return TableColumn(self.coordinate, ConditionalGrid(attribute, score, cdf))
-
-
-@eqx.filter_jit
-def _evaluate(
-    flows: SplineFlow, score: Float[Array, " n"], features: Float[Array, "n f"]
-) -> tuple[Float[Array, "members n"], Float[Array, "members n"]]:
-    return _ensemble(flows, score, features)
-
-
-@eqx.filter_jit
-def _bisect(
-    flows: SplineFlow, level: Float[Array, " n"], features: Float[Array, "n f"]
-) -> tuple[Float[Array, " n"]]:
-    """Find where the mean of the members reaches a level: a mean of inverses it is not."""
-
-    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
-        low, high = ends
-        middle = (low + high) / 2
-        below = _ensemble(flows, middle, features)[0].mean(axis=0) < level
-        return jnp.where(below, middle, low), jnp.where(below, high, middle)
-
-    low, high = jax.lax.fori_loop(0, 50, halve, (jnp.zeros_like(level), jnp.ones_like(level)))
-    return ((low + high) / 2,)
-
-
-def _ensemble(flows: SplineFlow, score: Array, features: Array) -> tuple[Array, Array]:
-    def member(flow: SplineFlow) -> tuple[Array, Array]:
-        return jax.vmap(flow)(score, features)
-
-    cdf, log_density = eqx.filter_vmap(member)(flows)
-    return cdf, log_density
