@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unsculpt.cores import cores
 
-BLOCK = 2**16
+BLOCK = 2**15
 
 
 def in_blocks(

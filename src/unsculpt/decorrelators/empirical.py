@@ -86,8 +86,8 @@ class EmpiricalCDF:
             level = end[left] + rise * ((values - knots[left]) / run)
         # Beyond the sample: level and slope of 1/(1 + x), one event's worth at its edge.
         for outside, edge, share in (
-            (values < knots[0], knots[0], start[0]),
-            (values > knots[-1], knots[-1], 1 - end[-1]),
+            (np.flatnonzero(values < knots[0]), knots[0], start[0]),
+            (np.flatnonzero(values > knots[-1]), knots[-1], 1 - end[-1]),
         ):
             with np.errstate(over="ignore", divide="ignore"):
                 away = 1 + np.abs(values[outside] - edge) / scale
@@ -95,7 +95,7 @@ class EmpiricalCDF:
                 rise[outside], run[outside] = share / away, away * scale
         low, high = level, level.copy()
         for knot in (left, right):
-            atom = values == knots[knot]
+            atom = np.flatnonzero(values == knots[knot])
             low[atom], high[atom] = start[knot[atom]], end[knot[atom]]
         return low, high, rise, run
 

@@ -22,7 +22,7 @@ def below(nodes: Floats, values: Floats) -> NDArray[np.int64]:
     padded = np.concatenate([nodes, np.full(2 * steps[0] - 1 - len(nodes), np.inf)])
     found = np.zeros(len(values), dtype=np.int64)
     for step in steps:
-        found += step * (padded.take(found + (step - 1)) < values)
+        found += step * (padded[step - 1 :].take(found) < values)
     return found
 
 
