@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from unsculpt.decorrelators.search import below
+from unsculpt.decorrelators.search import stretch
 
 Floats = NDArray[np.float64]
 
@@ -78,12 +78,13 @@ class EmpiricalCDF:
         """Return the levels below and up to each value, and rise and run of the slope there."""
         knots, start, end = self.steps
         scale = knots[-1] - knots[0]
-        right = np.clip(below(knots, values), 1, len(knots) - 1)
-        left = right - 1
+        left = stretch(knots, values)
+        right = left + 1
         # Rise and run stay apart: between scores that nearly underflow the slope overflows.
-        rise, run = start[right] - end[left], knots[right] - knots[left]
+        before, after, begin = knots.take(left), knots.take(right), end.take(left)
+        rise, run = start.take(right) - begin, after - before
         with np.errstate(over="ignore", invalid="ignore"):
-            level = end[left] + rise * ((values - knots[left]) / run)
+            level = begin + rise * ((values - before) / run)
         # Beyond the sample: level and slope of 1/(1 + x), one event's worth at its edge.
         for outside, edge, share in (
             (np.flatnonzero(values < knots[0]), knots[0], start[0]),
@@ -94,8 +95,8 @@ class EmpiricalCDF:
                 level[outside] = share / away if edge == knots[0] else 1 - share / away
                 rise[outside], run[outside] = share / away, away * scale
         low, high = level, level.copy()
-        for knot in (left, right):
-            atom = np.flatnonzero(values == knots[knot])
+        for knot, place in ((left, before), (right, after)):
+            atom = np.flatnonzero(values == place)
             low[atom], high[atom] = start[knot[atom]], end[knot[atom]]
         return low, high, rise, run
 

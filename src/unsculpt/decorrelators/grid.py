@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unsculpt.decorrelators.search import stretch
+from unsculpt.decorrelators.search import between
 
 Floats = NDArray[np.float64]
 
@@ -32,17 +32,19 @@ class ConditionalGrid:
 
     def cdf(self, score: Floats, attribute: Floats) -> Floats:
         """Return F at each event; both coordinates inside the grid."""
-        row, upper = stretch(self.attribute, attribute)
-        column, right = stretch(self.score, score)
+        row, upper = between(self.attribute, attribute)
+        column, right = between(self.score, score)
         width, table = len(self.score), self.table.ravel()
         here = row * width + column
-        start = (1 - upper) * table.take(here) + upper * table.take(here + width)
-        end = (1 - upper) * table.take(here + 1) + upper * table.take(here + width + 1)
-        return np.asarray((1 - right) * start + right * end)
+        # At the nodes of the score before and after, on the way between those of the attribute.
+        before, after = table.take(here), table[1:].take(here)
+        before += upper * (table[width:].take(here) - before)
+        after += upper * (table[width + 1 :].take(here) - after)
+        return np.asarray(before + right * (after - before))
 
     def inverse(self, level: Floats, attribute: Floats) -> Floats:
         """Return the score at which F reaches each level."""
-        row, upper = stretch(self.attribute, attribute)
+        row, upper = between(self.attribute, attribute)
 
         def at(column: NDArray[np.int64]) -> Floats:
             here = (1 - upper) * self.table[row, column] + upper * self.table[row + 1, column]

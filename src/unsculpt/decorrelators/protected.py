@@ -50,12 +50,13 @@ class Continuous:
 
     def features(self, column: Floats) -> Floats:
         """Return the coordinate, as one input of the network; beyond the range, at its edge."""
+        return in_blocks(self._coordinate, column)[:, None]
+
+    def _coordinate(self, column: Floats) -> Floats:
         low, high = self.cdf.range
         column = np.clip(column, low, high)
         across = 2 * (column - low) / (high - low) - 1
-        if self.linear:
-            return across[:, None]
-        return ((across + 2 * in_blocks(self.cdf, column) - 1) / 2)[:, None]
+        return across if self.linear else (across + 2 * self.cdf(column) - 1) / 2
 
     def describe(self) -> str:
         """Return the fitted range in words."""

@@ -19,15 +19,20 @@ def below(nodes: Floats, values: Floats) -> NDArray[np.int64]:
     array([0, 1, 2, 3])
     """
     steps = [2**k for k in reversed(range(len(nodes).bit_length()))]
-    padded = np.concatenate([nodes, np.full(2 * steps[0] - 1 - len(nodes), np.inf)])
+    padded = np.concatenate([nodes, np.full(sum(steps) - len(nodes), np.inf)])
     found = np.zeros(len(values), dtype=np.int64)
     for step in steps:
         found += step * (padded[step - 1 :].take(found) < values)
     return found
 
 
-def stretch(nodes: Floats, values: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return which node each value follows, but for the last, and its share of the way on."""
-    left = np.clip(below(nodes, values) - 1, 0, len(nodes) - 2)
+def stretch(nodes: Floats, values: Floats) -> NDArray[np.int64]:
+    """Return the node before each value; for those beyond the ends, the first or last but one."""
+    return below(nodes[1:-1], values)
+
+
+def between(nodes: Floats, values: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the node before each value, and its share of the way to the next one."""
+    left = stretch(nodes, values)
     start = nodes.take(left)
-    return left, (values - start) / (nodes.take(left + 1) - start)
+    return left, (values - start) / (nodes[1:].take(left) - start)

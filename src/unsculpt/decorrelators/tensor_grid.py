@@ -13,7 +13,7 @@ from unsculpt.decorrelators.axes import positions_of
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.grid import reach
 from unsculpt.decorrelators.protected import ProtectedAttributes
-from unsculpt.decorrelators.search import stretch
+from unsculpt.decorrelators.search import between
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def _corners(
     nodes: Sequence[Floats], positions: Sequence[Floats]
 ) -> Iterator[tuple[Floats, tuple[NDArray[np.int64], ...]]]:
     """Yield each corner of the cells that events lie in, and its share in what is between."""
-    places = [stretch(axis, x) for axis, x in zip(nodes, positions, strict=True)]
+    places = [between(axis, x) for axis, x in zip(nodes, positions, strict=True)]
     for corner in product((0, 1), repeat=len(places)):
         sides = list(zip(places, corner, strict=True))
         share = np.prod([x if side else 1 - x for (_, x), side in sides], axis=0)
