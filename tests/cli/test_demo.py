@@ -1,7 +1,9 @@
+import json
 import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 
 import pytest
 from matplotlib.figure import Figure
@@ -14,6 +16,7 @@ from unsculpt.cli import app
 from unsculpt.metrics import Interval
 from unsculpt.report.summary import Numbers
 
+demo = import_module("unsculpt.cli.demo")
 NUMBERS = [Numbers("raw score", {"AUC": Interval(0.9, 0.8, 1.0)})]
 
 run = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"}).invoke
@@ -54,6 +57,22 @@ def test_table_report_and_figure(small, tmp_path):
     assert sorted(tmp_path.iterdir()) == [report, figure]
 
 
+def test_for_scripts(monkeypatch, tmp_path):
+    monkeypatch.setattr(demo, "_work", lambda *arguments: NUMBERS)
+    report = tmp_path / "demo.html"
+    answer = json.loads(run(app, ["demo", "--output", str(report), "--json"]).stdout)
+    assert answer["report"] == str(report)
+    assert answer["numbers"] == [
+        {"score": "raw score", "AUC": {"value": 0.9, "low": 0.8, "high": 1.0}}
+    ]
+
+
+def test_it_says_nothing_when_told_so(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(unsculpt.report, "write_report", lambda *events, **settings: NUMBERS)
+    result = run(app, ["demo", "--output", str(tmp_path / "demo.html"), "--quiet"])
+    assert (result.exit_code, result.output) == (0, "")
+
+
 def test_a_failure_keeps_the_older_figure(small, tmp_path, monkeypatch):
     def stop_half_way(self, path, **options):
         path.write_bytes(b"half")
@@ -65,7 +84,8 @@ def test_a_failure_keeps_the_older_figure(small, tmp_path, monkeypatch):
     figure.write_bytes(b"older")
     options = ["--output", str(tmp_path / "demo.html"), "--figure", str(figure)]
     result = run(app, ["demo", *options])
-    assert isinstance(result.exception, OSError)
+    assert result.exit_code == 1
+    assert "Error: disk full" in result.output
     assert figure.read_bytes() == b"older"
     assert list(tmp_path.iterdir()) == [figure]
 

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -21,6 +23,17 @@ def test_options_reach_the_generator(asked):
     options = [f"--{name}={number}" for name, number in numbers.items()]
     assert CliRunner().invoke(app, ["jets.parquet", *options, "--no-detector"]).exit_code == 0
     assert asked == numbers | {"detector": False}
+
+
+def test_what_it_says(asked):
+    def say(*options):
+        return CliRunner().invoke(app, ["jets.parquet", "--qcd", "5", "--w", "0", *options]).stdout
+
+    assert say().startswith("Wrote 5 jets in 0 s: jets.parquet")
+    assert say("--quiet") == ""
+    answer = json.loads(say("--json"))
+    assert answer["file"] == "jets.parquet"
+    assert answer["jets"] == {"qcd": 5, "w": 0, "top": 0}
 
 
 def test_negative_numbers_are_refused(asked):

@@ -22,6 +22,11 @@ def test_for_scripts(unsculpt, model):
     assert answer["arrays"]["protected.0.levels"]
 
 
+def test_quiet_says_only_what_is_wrong(unsculpt, model):
+    answer = unsculpt("info", model, "--quiet")
+    assert (answer.exit_code, answer.output) == (0, "")
+
+
 def test_no_such_model(unsculpt, tmp_path):
     answer = unsculpt("info", tmp_path / "missing.unsculpt")
     assert answer.exit_code == 1

@@ -1,6 +1,9 @@
+import json
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -25,6 +28,28 @@ def test_the_preset_and_the_folder_arrive(calls, tmp_path):
     ((arguments, options),) = calls
     assert arguments == ("paper", tmp_path)
     assert options["data"] is None
+
+
+def test_one_object_for_scripts(monkeypatch, tmp_path):
+    table = tmp_path / "results.parquet"
+    pq.write_table(pa.table({"r50": [9.5, 12.0, None]}), table)
+
+    def run(*arguments, console, **options):
+        console.print("a plan")
+        return table
+
+    monkeypatch.setattr(experiments, "run", run)
+    options = ["reproduce", "--output", str(tmp_path), "--no-figures"]
+    assert "a plan" in CliRunner().invoke(app, options).output
+    assert CliRunner().invoke(app, [*options, "--quiet"]).output == ""
+    answer = json.loads(CliRunner().invoke(app, [*options, "--json"]).stdout)
+    assert answer.pop("seconds") >= 0
+    assert answer == {
+        "output": str(tmp_path),
+        "preset": "quick",
+        "results": str(table),
+        "models": 2,
+    }
 
 
 def test_an_unknown_preset_is_named_before_the_work(calls):

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unsculpt.cli.shared import Json, Quiet, explained, print_json
+
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from unsculpt.report.summary import Numbers
@@ -24,6 +27,8 @@ def demo(
         typer.Option(dir_okay=False, help="Write a figure of before and after too: PNG, PDF, SVG."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the tagger and the flow.")] = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Train a W tagger on the jets of the package and decorrelate it from their mass.
 
@@ -37,9 +42,20 @@ def demo(
     _check(output, "--output", ".html")
     if figure is not None:
         _check(figure, "--figure", ".png", ".pdf", ".svg")
+    start = time.perf_counter()
+    with explained(quiet=quiet):
+        from rich.console import Console
 
+        numbers = _work(output, figure, seed, Console(quiet=quiet or as_json))
+    if as_json:
+        paths = {"report": str(output), "figure": str(figure) if figure else None}
+        plain = [row.plain() for row in numbers]
+        print_json(paths | {"seconds": time.perf_counter() - start, "numbers": plain})
+
+
+def _work(output: Path, figure: Path | None, seed: int, console: Console) -> list[Numbers]:
+    """Train, fit, judge; return the numbers of the report."""
     import numpy as np
-    from rich.console import Console
     from rich.markup import escape
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
@@ -52,7 +68,6 @@ def demo(
     from unsculpt.report import write_report
     from unsculpt.whole import whole
 
-    console = Console()
     train, test = load_jets("train"), load_jets("test")
     # A classifier scores the background it learned from too low: a flow fitted there would expect
     # less background at high scores than there is. So half of the QCD jets are put aside.
@@ -100,6 +115,7 @@ def demo(
             before_after(raw, flat, test.label, test.mass).savefig(draft, dpi=150)
         console.print(f"Figure: [bold]{escape(str(figure))}[/bold]", soft_wrap=True)
     console.print(f"Open the report: [bold]{escape(str(output.resolve()))}[/bold]", soft_wrap=True)
+    return numbers
 
 
 def _check(path: Path, option: str, *endings: str) -> None:

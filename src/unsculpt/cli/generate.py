@@ -1,11 +1,12 @@
 """``unsculpt generate``: make jets with Pythia and FastJet."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from unsculpt.cli.shared import explained
+from unsculpt.cli.shared import Json, Quiet, explained, print_json
 
 
 def generate(
@@ -18,6 +19,8 @@ def generate(
         int | None, typer.Option(min=1, help="Processes; one a core if not given.")
     ] = None,
     detector: Annotated[bool, typer.Option(help="Simulate a calorimeter.")] = True,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Generate jets of 300 to 400 GeV; interrupted, it resumes where it stopped.
 
@@ -25,7 +28,13 @@ def generate(
     Example:
       unsculpt generate jets.parquet --qcd 50000 --w 20000
     """  # noqa: D301
-    with explained():
+    start = time.perf_counter()
+    with explained(quiet=quiet):
         from unsculpt.datasets import generate as make
 
         make(path, qcd=qcd, w=w, top=top, seed=seed, workers=workers, detector=detector)
+    seconds, jets = time.perf_counter() - start, {"qcd": qcd, "w": w, "top": top}
+    if as_json:
+        print_json({"file": str(path), "jets": jets, "seed": seed, "seconds": seconds})
+    elif not quiet:
+        typer.echo(f"Wrote {sum(jets.values()):,} jets in {seconds:.0f} s: {path}")

@@ -6,23 +6,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unsculpt.cli.shared import Json, explained, print_json
+from unsculpt.cli.shared import Json, Quiet, explained, print_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from rich.console import Console
 
 
 def info(
     model: Annotated[str, typer.Argument(help="A model file.", show_default=False)],
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Show what a model is, what it was fitted on and which columns it takes.
+
+    With --quiet it only says what is wrong with the file, if anything is.
 
     \b
     Example:
       unsculpt info w-tagger.unsculpt
     """  # noqa: D301
-    with explained():
+    with explained(quiet=quiet):
+        from rich.console import Console
+
         from unsculpt.models.files import read_model
 
         arrays, about = read_model(model)
@@ -31,13 +37,12 @@ def info(
             print_json({"model": model} | about | {"arrays": shapes})
             return
         try:
-            _print(arrays, about)
+            _print(arrays, about, Console(quiet=quiet))
         except (KeyError, TypeError) as error:
             raise ValueError(f"{model} is incomplete or of another version ({error})") from None
 
 
-def _print(arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
-    from rich.console import Console
+def _print(arrays: dict[str, NDArray[Any]], about: dict[str, Any], console: Console) -> None:
     from rich.markup import escape
     from rich.table import Table
 
@@ -57,7 +62,7 @@ def _print(arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
     for name, text in rows.items():
         if text:
             grid.add_row(f"[bold]{name}[/bold]", escape(str(text)))
-    Console().print(grid)
+    console.print(grid)
 
 
 def _scores(arrays: dict[str, NDArray[Any]], names: list[str] | None) -> str:

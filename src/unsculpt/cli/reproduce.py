@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unsculpt.cli.shared import Scheduler, Workers
+from unsculpt.cli.shared import Json, Quiet, Scheduler, Workers, explained, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class Size(StrEnum):
@@ -52,6 +56,8 @@ def reproduce(
     figures: Annotated[
         bool, typer.Option(help="Draw the figures and write the page after computing.")
     ] = True,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Run the study of the paper and write every figure and table.
 
@@ -63,26 +69,52 @@ def reproduce(
       unsculpt reproduce
       unsculpt reproduce --preset paper --data W_high_level.npz -o paper
     """  # noqa: D301
-    from rich.console import Console
+    start = time.perf_counter()
+    with explained(quiet=quiet):
+        from rich.console import Console
 
-    console = Console()
-    if scores is not None:
-        from unsculpt.experiments.scores import judge
+        console = Console(quiet=quiet or as_json)
+        if scores is not None:
+            answer = _judge(scores, output, console)
+        else:
+            cluster = {"workers": workers, "scheduler": scheduler}
+            answer = _study(preset.value, output, console, figures, data=data, **cluster)
+        if as_json:
+            models = {"models": _models(answer["results"])}
+            seconds = {"seconds": time.perf_counter() - start}
+            print_json({"output": str(output)} | answer | models | seconds)
 
-        judge(scores, output, console=console)
-        return
 
+def _judge(scores: Path, output: Path, console: Console) -> dict[str, str]:
+    """Judge saved scores; return where the results are."""
+    from unsculpt.experiments.scores import judge
+
+    judge(scores, output, console=console)
+    return {"results": str(output / "scores.parquet"), "figures": str(output / "figures")}
+
+
+def _study(
+    preset: str, output: Path, console: Console, figures: bool, **options: Any
+) -> dict[str, str]:
+    """Run the study; return where the results are."""
     from unsculpt.experiments import run, study
 
-    table = run(
-        preset.value, output, data=data, workers=workers, scheduler=scheduler, console=console
-    )
+    table = run(preset, output, console=console, **options)
+    answer = {"preset": preset, "results": str(table)}
     if figures:
         from unsculpt.experiments.figures import draw
         from unsculpt.experiments.page import write_page
 
-        table = study(output, console=console)
+        study(output, console=console)
         draw(output)
-        page = write_page(output)
-        console.print(f"Figures: [bold]{output / 'figures'}[/bold], page: [bold]{page}[/bold]")
+        answer |= {"figures": str(output / "figures"), "page": str(write_page(output))}
+        console.print("Figures: [bold]{figures}[/bold], page: [bold]{page}[/bold]".format(**answer))
     console.print(f"Results: [bold]{table}[/bold]")
+    return answer
+
+
+def _models(table: str) -> int:
+    """Count the models that were judged."""
+    from unsculpt.experiments.results import Results
+
+    return sum(row.get("r50") is not None for row in Results.read(Path(table)).rows)

@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
@@ -93,9 +94,11 @@ def _run(parts: "list[Part]", folder: Path, workers: int) -> None:
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
         TextColumn("{task.fields[rate]:.0f} jets/s"), TimeRemainingColumn(),
     )  # fmt: skip
-    start = time.monotonic()
+    start, console = time.monotonic(), Console(stderr=True)
     with (
-        Progress(*columns, speed_estimate_period=300) as progress,
+        Progress(
+            *columns, speed_estimate_period=300, console=console, disable=not console.is_terminal
+        ) as progress,
         ProcessPoolExecutor(workers, context, _start_worker, (counter,)) as pool,
     ):
         bar = progress.add_task("jets", total=total, completed=resumed, rate=0.0)
