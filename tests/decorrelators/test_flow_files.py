@@ -151,6 +151,27 @@ class TestBadFiles:
         with pytest.raises(ValueError, match="not a whole unsculpt model file"):
             us.load(path)
 
+    @pytest.mark.parametrize("place", [0.05, 0.3, 0.6, 0.999])
+    def test_a_flipped_bit(self, path, place):
+        content = bytearray(path.read_bytes())
+        content[int(place * len(content))] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="corrupt model file: its checksum"):
+            us.load(path)
+
+    def test_changed_metadata(self, path):
+        content = path.read_bytes()
+        path.write_bytes(content.replace(b'\\"seed\\": 4', b'\\"seed\\": 5'))
+        assert path.read_bytes() != content
+        with pytest.raises(ValueError, match="corrupt model file: its checksum"):
+            us.load(path)
+
+    def test_a_file_of_a_version_without_checksums(self, path, rough):
+        with safe_open(path, framework="numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        save_file(arrays, path, metadata={"unsculpt": json.dumps(about(path))})
+        assert us.load(path).transform([0.5], [100.0]) == rough.transform([0.5], [100.0])
+
     def test_random_bytes(self, tmp_path):
         (tmp_path / "junk").write_bytes(np.random.default_rng(0).bytes(10_000))
         with pytest.raises(ValueError, match="junk is not a whole unsculpt model file"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from importlib.metadata import version
@@ -16,7 +17,7 @@ from safetensors.numpy import save
 from unsculpt.whole import whole
 
 FORMAT = 1
-_KEY = "unsculpt"
+_KEY, _SUM = "unsculpt", "sha256"
 
 
 def write_model(
@@ -24,12 +25,20 @@ def write_model(
 ) -> None:
     """Write a model file whole or not at all."""
     about = {"format": FORMAT, "version": version("unsculpt")} | about
-    content = save(
-        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
-        metadata={_KEY: json.dumps(about, sort_keys=True, default=_plain)},
-    )
+    text = json.dumps(about, sort_keys=True, default=_plain)
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    content = save(arrays, metadata={_KEY: text, _SUM: _checksum(text, arrays)})
     with whole(path) as draft:
         draft.write_bytes(content)
+
+
+def _checksum(text: str, arrays: dict[str, NDArray[Any]]) -> str:
+    """Return a number that changes with any bit of a model."""
+    sha = hashlib.sha256(text.encode())
+    for name, array in sorted(arrays.items()):
+        sha.update(f"{name} {array.dtype} {array.shape}".encode())
+        sha.update(array.tobytes())
+    return sha.hexdigest()
 
 
 def _plain(value: Any) -> Any:
@@ -46,7 +55,8 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
         raise FileNotFoundError(f"there is no model file {path}")
     try:
         with safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {}).get(_KEY, "null"))
+            metadata = file.metadata() or {}
+            about = json.loads(text := metadata.get(_KEY, "null"))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, json.JSONDecodeError) as error:
         raise ValueError(
@@ -59,5 +69,11 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
             f"{path} was written by unsculpt {about['version']} in format {about['format']}; "
             f"this is unsculpt {version('unsculpt')}, which reads up to format {FORMAT}: "
             "upgrade with pip install -U unsculpt"
+        )
+    # Files of earlier versions have none.
+    if _SUM in metadata and metadata[_SUM] != _checksum(text, arrays):
+        raise ValueError(
+            f"{path} is a corrupt model file: its checksum does not fit its content; take another "
+            "copy of it, or fit and save the model again"
         )
     return arrays, about
