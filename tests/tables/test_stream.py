@@ -40,6 +40,26 @@ def test_patterns_are_sorted_and_order_is_kept(tmp_path):
         locate()
 
 
+def test_a_file_counts_once(tmp_path):
+    for name in ("a.root", "b.root"):
+        (tmp_path / name).touch()
+    (tmp_path / "link.root").symlink_to(tmp_path / "a.root")
+    a, b = tmp_path / "a.root", tmp_path / "b.root"
+    assert len(locate(a, b)) == len(locate(f"{a}:Jets", f"{a}:Events")) == 2
+    for names in (
+        (a, a),
+        (tmp_path / "[ab].root", b),
+        (a, tmp_path / "link.root"),
+        (f"{a}:Events", f"{a}:Events"),
+        (f"{a}:Events", a),
+        (a, f"{a}:Events"),
+    ):
+        with pytest.raises(
+            ValueError, match=r"\.root.* is named twice, and its events would count"
+        ):
+            locate(*names)
+
+
 def test_many_files_are_one_stream(flat, save, tmp_path):
     save(flat[:3], "1.parquet"), save(flat[3:], "2.root"), save(flat, "3.npz")
     stream = scan(tmp_path / "1.parquet", tmp_path / "2.root", tmp_path / "3.npz")

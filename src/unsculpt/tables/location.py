@@ -45,4 +45,18 @@ def locate(*names: str | os.PathLike[str]) -> list[Location]:
         found += [Location(path, location.inside) for path in paths]
     if not found:
         raise ValueError("no file is named; expected at least one")
+    _check_once(found)
     return found
+
+
+def _check_once(locations: list[Location]) -> None:
+    """Refuse a table that is there twice, under two patterns perhaps."""
+    seen: dict[Path, set[str]] = {}
+    for location in locations:
+        trees = seen.setdefault(location.path.resolve(), set())
+        # Without a name it is the only tree of the file, so the one that has been named.
+        if trees and (location.inside in trees or "" in {location.inside, *trees}):
+            raise ValueError(
+                f"{location} is named twice, and its events would count twice; name each file once"
+            )
+        trees.add(location.inside)
