@@ -83,6 +83,18 @@ def test_histograms_add_up_to_those_of_one_machine(client, folder, stream):
     np.testing.assert_allclose(there.counts_[0], here.counts_[0], atol=1e-9)
 
 
+def test_a_file_without_background_that_is_a_number_adds_nothing(client, folder, tmp_path):
+    first = us.load(folder / "model.unsculpt")
+    table = pd.read_parquet(folder / "run1.parquet")
+    table.loc[table["label"] == 0, "tagger"] = np.nan
+    table.to_parquet(tmp_path / "nan.parquet")
+    others = tables.scan(tmp_path / "nan.parquet", folder / "run2.parquet")
+    there = cluster.fit_histograms(client, first, others, SOURCE, nan="drop")
+    assert there.events_ == 2 * EVENTS
+    with pytest.raises(ValueError, match=r"tagger is NaN or infinite in 20,000 of"):
+        cluster.fit_histograms(client, first, others, SOURCE)
+
+
 def test_applying_writes_the_same_bytes(client, folder, stream, tmp_path):
     model = str(folder / "model.unsculpt")
     (tmp_path / "here").mkdir()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unsculpt import tables
 from unsculpt.tables.apply import targets
 from unsculpt.tables.location import Location
-from unsculpt.tables.sample import Missing, Selected, joined, select
+from unsculpt.tables.sample import Missing, Selected, gathered, joined, select
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -150,8 +150,10 @@ def _counted(
     part = select(tables.scan(file), source)
     if part.signal.all():
         return counter
-    sample = joined([part], source, nan)
+    sample = gathered([part], source, nan)
     background = sample[sample.label == 0]
+    if not len(background.label):  # all of it was NaN
+        return counter
     return counter.partial_fit(
         background.scores, background.protected, sample_weight=background.weight
     )

@@ -119,13 +119,25 @@ def select(
 
 
 def joined(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> Sample:
-    """Return the events of all parts, checked."""
-    scores, numbers = len(source["score"]), _numbers(source)
+    """Return the events of all parts, checked; some of them are background."""
     rows = sum(part.rows for part in parts)
-    signal = np.concatenate([part.signal for part in parts])
-    if signal.all():
+    background = sum(int(np.sum(~part.signal)) for part in parts)
+    if not background:
         which = f": {source['background']!r} holds for none" if source.get("background") else ""
         raise ValueError(f"no background is left of {rows:,} rows{which}")
+    sample = gathered(parts, source, nan)
+    if sample.label.all():
+        raise ValueError(
+            f"no background is left of {rows:,} rows: {' or '.join(_numbers(source))} is NaN or "
+            f"infinite in all {background:,} of it"
+        )
+    return sample
+
+
+def gathered(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> Sample:
+    """Return the events of all parts, checked."""
+    scores, numbers = len(source["score"]), _numbers(source)
+    signal = np.concatenate([part.signal for part in parts])
     columns = [
         np.concatenate(pieces) for pieces in zip(*(part.columns for part in parts), strict=True)
     ]
@@ -133,11 +145,6 @@ def joined(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> S
         if column.dtype.kind in "US" and name not in source["protected"]:
             raise ValueError(f"{name} holds text such as {str(column[0])!r}; expected numbers")
     good = _good(columns, numbers, nan)
-    if signal[good].all():
-        raise ValueError(
-            f"no background is left of {rows:,} rows: {' or '.join(numbers)} is NaN or infinite "
-            f"in all {np.sum(~signal):,} of it"
-        )
     columns = [column[good] for column in columns]
     together = columns[0] if scores == 1 else np.column_stack(columns[:scores])
     return Sample(
@@ -145,7 +152,7 @@ def joined(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> S
         Columns(zip(source["protected"], columns[scores:], strict=False)),
         signal[good].astype(np.int8),
         columns[-1] if source.get("weight") else None,
-        rows,
+        sum(part.rows for part in parts),
         int(np.sum(~good)),
     )
 
