@@ -24,6 +24,12 @@ def test_writes_a_report_and_its_figures(unsculpt, model, events, save, tmp_path
     assert {"spectrum.pdf", "cut.png"} <= {file.name for file in (tmp_path / "w-figures").iterdir()}
 
 
+def test_it_is_html(unsculpt, model, tmp_path):
+    answer = unsculpt("report", model, tmp_path / "a.root", "-o", tmp_path / "r.txt")
+    assert answer.exit_code == 2
+    assert "should end in .html" in " ".join(answer.output.replace("│", "").split())
+
+
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Saves the time they take where nobody looks at them."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unsculpt.cli.shared import Json, Quiet, explained, print_json
+from unsculpt.cli.shared import Json, Quiet, check_file, explained, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,9 +39,9 @@ def demo(
     Example:
       unsculpt demo --figure before-after.png
     """  # noqa: D301
-    _check(output, "--output", ".html")
+    check_file(str(output), ".html")
     if figure is not None:
-        _check(figure, "--figure", ".png", ".pdf", ".svg")
+        check_file(str(figure), ".png", ".pdf", ".svg", option="--figure")
     start = time.perf_counter()
     with explained(quiet=quiet):
         from rich.console import Console
@@ -116,14 +116,6 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
         console.print(f"Figure: [bold]{escape(str(figure))}[/bold]", soft_wrap=True)
     console.print(f"Open the report: [bold]{escape(str(output.resolve()))}[/bold]", soft_wrap=True)
     return numbers
-
-
-def _check(path: Path, option: str, *endings: str) -> None:
-    """Refuse what cannot be written, before the work."""
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {path.parent}", param_hint=option)
-    if path.suffix.lower() not in endings:
-        raise typer.BadParameter(f"{path} should end in {' or '.join(endings)}", param_hint=option)
 
 
 def _since(start: float) -> str:

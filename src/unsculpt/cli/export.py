@@ -31,13 +31,7 @@ def export(
       unsculpt export w-tagger.unsculpt -o w-tagger.onnx
       unsculpt export w-tagger.unsculpt -o w-tagger.json --tolerance 1e-4
     """  # noqa: D301
-    check_file(str(output))
-    endings = (".onnx", ".json", ".pt")
-    if output.suffix not in endings:
-        raise typer.BadParameter(
-            f"{output} ends in {output.suffix!r}; expected one of {', '.join(endings)}",
-            param_hint="--output",
-        )
+    check_file(str(output), ".onnx", ".json", ".pt")
     with explained(quiet=quiet):
         import unsculpt as us
         from unsculpt.export import to_correctionlib, to_onnx, to_torchscript

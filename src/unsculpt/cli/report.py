@@ -67,7 +67,7 @@ def report(
       unsculpt report w.unsculpt qcd.parquet w.parquet --json \\
           --background 'process == "qcd"'
     """  # noqa: D301
-    check_file(output)
+    check_file(output, ".html")
     start = time.perf_counter()
     here = {
         "score": [score] if score else None,

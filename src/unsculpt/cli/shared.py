@@ -99,15 +99,19 @@ def load_decorrelator(model: str) -> Decorrelator:
     return fitted
 
 
-def check_file(output: str) -> None:
-    """Refuse a file that cannot be written, before the work."""
-    check_folder(output)
+def check_file(output: str, *endings: str, option: str = "--output") -> None:
+    """Refuse a file that cannot be written, or that ends in another way, before the work."""
+    check_folder(output, option)
     if os.path.isdir(output):
-        raise typer.BadParameter(f"{output} is a folder", param_hint="--output")
+        raise typer.BadParameter(f"{output} is a folder", param_hint=option)
+    if endings and not output.lower().endswith(endings):
+        raise typer.BadParameter(
+            f"{output} should end in {' or '.join(endings)}", param_hint=option
+        )
 
 
-def check_folder(output: str) -> None:
+def check_folder(output: str, option: str = "--output") -> None:
     """Refuse a file in a folder that is not there, before the work."""
     folder = os.path.dirname(output.rstrip("/")) or "."
     if not os.path.isdir(folder):
-        raise typer.BadParameter(f"there is no folder {folder}", param_hint="--output")
+        raise typer.BadParameter(f"there is no folder {folder}", param_hint=option)
