@@ -1,16 +1,17 @@
 """Every method that decorrelates a score after training, on the same events in one run.
 
-    python benchmarks/methods.py [toy] [jets]
+    python benchmarks/methods.py [toy] [jets] [--draws 3]
 
-R50, 1/JSD50 and its ratio to the ideal on the tagger toy (110,000 events to fit, four draws of
-770,000 to test, the luck of the test draws taken out as in sculpting.py) and on the shipped jets
-with the boosted trees of `unsculpt demo` (55,000 QCD jets to fit that the trees have not seen,
-150,000 to test; there is no exact CDF, so the ratio is the plain one and fluctuates by 20%).
-Fits are timed in seconds of processor time, compilation included, which other work on the machine
-disturbs little; `transform` in events a second of it, after a first call.
+R50, 1/JSD50 and its ratio to the ideal on the tagger toy (draws of 110,000 events to fit, four of
+770,000 to test, the luck of the test draws taken out as in sculpting.py; means over the draws, with
+the error of the ratio) and on the shipped jets with the boosted trees of `unsculpt demo` (55,000
+QCD jets to fit that the trees have not seen, 150,000 to test; there is no exact CDF, so the ratio
+is the plain one and fluctuates by 20%). Fits are timed in seconds of processor time, compilation
+included in the first draw, which other work on the machine disturbs little; `transform` in events
+a second of it, after a first call.
 """
 
-import sys
+import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -28,7 +29,6 @@ from unsculpt.decorrelators import Decorrelator
 EDGES = np.linspace(50, 300, BINS + 1)
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]  # score, label, mass
 
-
 QUANTILES = tuple(np.linspace(0.01, 0.99, 99))
 # Each is told the efficiency of the one before it: all that the neighbours flatten.
 METHODS: dict[str, Callable[[float], Decorrelator]] = {
@@ -44,16 +44,20 @@ METHODS: dict[str, Callable[[float], Decorrelator]] = {
 
 def main() -> None:
     warnings.filterwarnings("ignore", ".*is outside the fitted")  # a few events past the last mass
-    for name in sys.argv[1:] or ["toy", "jets"]:
-        {"toy": on_toy, "jets": on_jets}[name]()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("samples", nargs="*", default=["toy", "jets"])
+    parser.add_argument("--draws", type=int, default=3, help="training draws of the toy")
+    arguments = parser.parse_args()
+    for name in arguments.samples:
+        {"toy": lambda: on_toy(arguments.draws), "jets": on_jets}[name]()
 
 
-def on_toy() -> None:
-    train = toys.tagger(110_000, 0, seed=0)
+def on_toy(training_draws: int) -> None:
+    trains = [toys.tagger(110_000, 0, seed=i) for i in range(training_draws)]
     draws = [toys.tagger(TEST_BACKGROUND, TEST_SIGNAL, seed=900 + i) for i in range(TEST_DRAWS)]
     tests = [(t.score, t.label, t.protected) for t in draws]
     exact = np.mean([jsd(t.cdf(t.score, t.protected), t.label, t.protected) for t in draws])
-    compare("tagger toy", (train.score, train.label, train.protected), tests, exact)
+    compare("tagger toy", [(t.score, t.protected) for t in trains], tests, exact)
 
 
 def on_jets() -> None:
@@ -65,36 +69,50 @@ def on_jets() -> None:
         unseen, score = (
             trees.predict_proba(x)[:, 1] for x in (train.features[aside], test.features)
         )
-    fit_on = unseen, train.label[aside], train.mass[aside]
-    compare("jets", fit_on, [(score, test.label, test.mass)], None)
+    compare("jets", [(unseen, train.mass[aside])], [(score, test.label, test.mass)])
 
 
-def compare(title: str, fit_on: Arrays, tests: list[Arrays], exact: float | None) -> None:
-    score, _, mass = fit_on
-    print(f"{title}: {len(score):,} events to fit")
-    rejection = show("raw", [(s, *test) for test in tests for s in test[:1]], exact, "", "")
+def compare(
+    title: str,
+    trains: list[tuple[np.ndarray, np.ndarray]],
+    tests: list[Arrays],
+    exact: float | None = None,
+) -> None:
+    print(f"{title}: {len(trains)} x {len(trains[0][0]):,} events to fit")
+    rejection = show("raw", [judge([score for score, _, _ in tests], tests, exact)])
     for name, new in METHODS.items():
-        start = time.process_time()
-        fitted = new(1 / rejection).fit(score, mass)
-        fit_seconds = time.process_time() - start
-        fitted.transform(tests[0][0][:10], tests[0][2][:10])
-        start = time.process_time()
-        flat = [fitted.transform(s, m) for s, _, m in tests]
-        rate = sum(map(len, flat)) / (time.process_time() - start)
-        events = [(f, *test) for f, test in zip(flat, tests, strict=True)]
-        rejection = show(name, events, exact, f"{fit_seconds:.2g}", f"{rate:.1e}")
+        rows = []
+        for score, mass in trains:
+            start = time.process_time()
+            fitted = new(1 / rejection).fit(score, mass)
+            fit_seconds = time.process_time() - start
+            fitted.transform(tests[0][0][:10], tests[0][2][:10])
+            start = time.process_time()
+            flat = [fitted.transform(s, m) for s, _, m in tests]
+            rate = sum(map(len, flat)) / (time.process_time() - start)
+            rows.append((*judge(flat, tests, exact), fit_seconds, rate))
+        rejection = show(name, rows)
 
 
-def show(name: str, events: list, exact: float | None, fit: str, rate: str) -> float:
-    """Print a row of the table; return R50."""
-    rejection = np.mean([metrics.rejection(flat, label) for flat, _, label, _ in events])
-    found = np.mean([jsd(flat, label, mass) for flat, _, label, mass in events])
-    background = np.sum(events[0][2] == 0)
+def judge(flat: list[np.ndarray], tests: list[Arrays], exact: float | None) -> tuple[float, ...]:
+    """Return R50, 1/JSD50, its ideal and the ratio of the two, over all tests."""
+    rejection = np.mean([metrics.rejection(f, t[1]) for f, t in zip(flat, tests, strict=True)])
+    found = np.mean([jsd(f, *t[1:]) for f, t in zip(flat, tests, strict=True)])
+    background = np.sum(tests[0][1] == 0)
     n_pass = background / rejection
     ideal = (BINS - 1) / 8 * (1 / n_pass + 1 / (background - n_pass))
     ratio = ideal / (ideal + found - exact) if exact else ideal / found
+    return rejection, 1 / found, 1 / ideal, ratio
+
+
+def show(name: str, rows: list[tuple[float, ...]]) -> float:
+    """Print the means over the training draws as a row of the table; return R50."""
+    rejection, found, ideal, ratio, *speed = np.mean(rows, axis=0)
+    ratios = [row[3] for row in rows]
+    error = f" ± {np.std(ratios, ddof=1) / len(rows) ** 0.5:.3f}" if len(rows) > 1 else ""
+    fit, rate = (f"{speed[0]:.2g}", f"{speed[1]:.1e}") if speed else ("", "")
     print(
-        f"| {name} | {rejection:.1f} | {1 / found:,.0f} | {1 / ideal:,.0f} | {ratio:.3f} "
+        f"| {name} | {rejection:.1f} | {found:,.0f} | {ideal:,.0f} | {ratio:.3f}{error} "
         f"| {fit} | {rate} |",
         flush=True,
     )
