@@ -70,6 +70,7 @@ def apply(
         nan: whether NaN or infinite scores and attributes are an error or give NaN.
         advance: told how many rows came with each chunk.
     """
+    _keep_memory()
     columns = _NewColumns(model, events.columns, source or model.source_, names, nan)
     done = Applied(columns=list(columns.names))
     for part, target in targets(events, output):
@@ -90,6 +91,15 @@ def apply(
                 warnings.warn_explicit(note.message, note.category, note.filename, note.lineno)
         done.files.append(str(target))
     return done
+
+
+def _keep_memory() -> None:
+    """Have glibc keep what is freed for the next chunk.
+
+    It does once it has seen an array of 32 MB freed. Else it hands each chunk back to the system,
+    which clears the pages of the next one: measured, an eighth of the time that all takes.
+    """
+    np.empty(2**25 - 2**13, dtype=np.int8)
 
 
 class _NewColumns:
