@@ -17,7 +17,7 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say what goes in, in words
-napoleon_use_ivar = True
+napoleon_use_ivar = False  # a field list takes the end of history_ for markup
 napoleon_use_rtype = False
 
 

@@ -49,9 +49,6 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
         outside: what becomes of values beyond the fitted range: the shift at its edge ("clip", with
             a warning that counts them), an error ("raise"), or NaN ("nan", with a warning).
 
-    Attributes:
-        slope_: of each score, per unit of ρ or of the given variable, (k,).
-
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> mass, pt = rng.uniform(50, 150, 1000), rng.uniform(300, 500, 1000)
@@ -106,7 +103,7 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
 
     @property
     def slope_(self) -> Floats:
-        """The fitted slopes, in units of the score per unit of the variable."""
+        """The slope of each score, per unit of ρ or of the given variable, (k,)."""
         (attribute,) = self.attributes_.attributes
         assert isinstance(attribute, Continuous)
         low, high = attribute.cdf.range
