@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -9,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
 from scipy.special import expit, logit, ndtr, ndtri
 
 from unsculpt.decorrelators.axes import Axis, Curves
@@ -105,7 +108,7 @@ def _fit(counts: Floats, levels: Floats, axes: list[Axis], name: str) -> Distrib
     score_curves = _score_curves(start)
     along, over = score_curves.at(start), _product([a.curves for a in axes])
     shape = along.shape[1], over.shape[1]
-    pairs = _outer(over, over)
+    pairs = [_outer(a.curves, a.curves) for a in axes]
     # The counts between two thresholds know of these alone, so only neighbours are correlated.
     same, beside = _outer(along, along), _outer(along[:-1], along[1:])
     beside += _outer(along[1:], along[:-1])
@@ -129,27 +132,26 @@ def _fit(counts: Floats, levels: Floats, axes: list[Axis], name: str) -> Distrib
         # The size of the net count sets the length of a step only; the fit is where the
         # gradient vanishes, and that knows the signs.
         weight *= np.abs(events)
-        information = same.T @ ((slope**2 * (weight[:, :-1] + weight[:, 1:])).T @ pairs)
-        information -= beside.T @ ((slope[:, :-1] * slope[:, 1:] * weight[:, 1:-1]).T @ pairs)
-        information = information.reshape(shape[0], shape[0], shape[1], shape[1])
-        information = information.transpose(0, 2, 1, 3).reshape(theta.size, theta.size)
+        information = same.T @ (slope**2 * (weight[:, :-1] + weight[:, 1:])).T
+        information -= beside.T @ (slope[:, :-1] * slope[:, 1:] * weight[:, 1:-1]).T
+        information = _summed(information, pairs).reshape(theta.size, theta.size)
 
         prior = smoothing @ penalties
-        covariance = np.linalg.inv(information / dispersion + np.diag(prior + RIDGE))
-        step = covariance @ (gradient.ravel() / dispersion - (prior + RIDGE) * theta.ravel())
+        root, lower = cho_factor(information / dispersion + np.diag(prior + RIDGE))
+        pulled = gradient.ravel() / dispersion - (prior + RIDGE) * theta.ravel()
+        step = cho_solve((root, lower), pulled)
+        variance = np.diag(dpotri(root, lower)[0])  # half the work of an inverse
         longest = np.abs(over @ (along @ step.reshape(shape)).T).max()
         theta += step.reshape(shape) * min(1, LONGEST_STEP / longest)
 
         penalised = prior > 0
-        gained = (penalties[:, penalised] / prior[penalised]).sum(axis=1) - penalties @ np.diag(
-            covariance
-        )
+        gained = (penalties[:, penalised] / prior[penalised]).sum(axis=1) - penalties @ variance
         update = gained / np.maximum(penalties @ theta.ravel() ** 2, np.finfo(float).tiny)
         smoothing = np.clip(smoothing * update, WEAKEST, STRONGEST)
         # A strength that still runs off to infinity moves nothing any more.
         if longest < CLOSE:
             break
-    freedom = float(theta.size - (prior + RIDGE) @ np.diag(covariance))
+    freedom = float(theta.size - (prior + RIDGE) @ variance)
     likelihood = float((counts * np.log(np.maximum(share, floor))).sum())
     return Distribution(name, theta, smoothing, freedom, likelihood, float(dispersion))
 
@@ -161,6 +163,26 @@ def _score_curves(start: Floats) -> Curves:
 def _outer(a: Floats, b: Floats) -> Floats:
     """Return the products of the functions of one point, (points, functions of a times b)."""
     return np.asarray((a[:, :, None] * b[:, None, :]).reshape(len(a), -1))
+
+
+def _summed(terms: Floats, pairs: list[Floats]) -> Floats:
+    """Return the sums over all points of terms times the pairs of functions of every axis.
+
+    One axis after the other, which takes a small part of what their product would.
+
+    Args:
+        terms: (pairs of score functions, points).
+        pairs: of each axis, (points along it, pairs of functions).
+
+    Returns:
+        (score functions and functions of every axis, the same again).
+    """
+    total = terms.reshape(-1, *(len(p) for p in pairs))
+    for p in pairs:
+        total = np.tensordot(total, p, (1, 0))
+    axes = range(total.ndim)
+    total = total.reshape([math.isqrt(n) for n in total.shape for _ in range(2)])
+    return np.asarray(total.transpose(*(2 * i for i in axes), *(2 * i + 1 for i in axes)))
 
 
 def _product(curves: list[Floats]) -> Floats:
