@@ -29,13 +29,25 @@ addEventListener("load", () => {
       (row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent)),
     rows: document.querySelectorAll("#contents tbody tr").length,
   });
+  const cut = (percent) => {
+    slider.value = percent;
+    slider.dispatchEvent(new Event("input"));
+  };
+  // How far up its pane, of 210 pixels below the 24th, the highest spectrum of background goes.
+  const reach = () => {
+    const paths = document.querySelectorAll(
+      "path.before:nth-of-type(1), path.after[data-of=background]");
+    const heights = [...paths].flatMap((path) => path.getAttribute("d").match(/[0-9.]+/g)
+      .filter((_, i) => i % 2).map(Number));
+    return (234 - Math.min(...heights)) / 210;
+  };
   const before = look();
-  slider.value = 20;
-  slider.dispatchEvent(new Event("input"));
+  const reached = [1, 2, 5, 10, 50, 99].map((percent) => { cut(percent); return reach(); });
+  cut(20);
   const probe = document.createElement("pre");
   probe.id = "probe";
   const fetched = performance.getEntriesByType("resource").map((entry) => entry.name);
-  probe.textContent = JSON.stringify({ before, after: look(), failures, fetched });
+  probe.textContent = JSON.stringify({ before, after: look(), reached, failures, fetched });
   document.body.append(probe);
 });
 </script>"""
@@ -73,6 +85,10 @@ def test_the_slider_moves_all_four_curves(seen):
         assert "NaN" not in old + new
         assert old != new
     assert before["rows"] == 50
+
+
+def test_the_spectra_fill_their_pane_at_loose_and_tight_cuts(seen):
+    assert all(0.55 < reach < 1 for reach in seen["reached"]), seen["reached"]
 
 
 @pytest.mark.parametrize(("state", "efficiency"), [("before", 0.5), ("after", 0.2)])

@@ -26,11 +26,12 @@
   }
   const everything = (score, of) => score[of][score[of].length - 1];
 
-  // One scale for both scores and all but the hardest cuts, so that only the spectra move.
-  const tops = {};
-  for (const { of } of panes) {
-    const rows = data.scores.flatMap((score) => score[of].slice(9));
-    tops[of] = 1.15 * Math.max(...rows.map((row) => Math.max(...shares(inside(row)))), 1e-9);
+  // One scale for both scores, a round one: it stays while the slider moves a little.
+  function top(of, k) {
+    const rows = data.scores.flatMap((score) => [score[of][k], everything(score, of)]);
+    const highest = 1.1 * Math.max(...rows.map((row) => Math.max(...shares(inside(row)))), 1e-9);
+    const unit = 10 ** Math.floor(Math.log10(highest));
+    return [1, 1.5, 2, 3, 5, 7, 10].map((x) => x * unit).find((x) => x >= highest);
   }
 
   function jsd(passing, failing) {
@@ -80,8 +81,8 @@
     return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
   }
 
-  function steps(row, pane, closed) {
-    const up = (y) => pane.top + pane.height * (1 - Math.min(Math.max(y / tops[pane.of], 0), 1));
+  function steps(row, pane, top, closed) {
+    const up = (y) => pane.top + pane.height * (1 - Math.min(Math.max(y / top, 0), 1));
     const points = row.map((y, i) => `${across(data.edges[i])} ${up(y)} ${across(data.edges[i + 1])} ${up(y)}`);
     const path = "M" + points.join(" L");
     return closed ? `${path} L${across(high)} ${up(0)} L${across(low)} ${up(0)} Z` : path;
@@ -90,19 +91,17 @@
   function draw(score, colour) {
     const svg = make("svg", { viewBox: `0 0 ${W} ${BOTTOM + 40}`, role: "img" });
     svg.append(make("text", { class: "title", x: LEFT, y: 14, fill: colour }, score.name));
-    const lines = {};
+    const parts = {};
     for (const pane of panes) {
       const bottom = pane.top + pane.height;
-      svg.append(make("path", { class: "before", d: steps(shares(inside(everything(score, pane.of))), pane, true) }));
-      lines[pane.of] = make("path", { class: "after", stroke: colour, "data-of": pane.of });
-      svg.append(lines[pane.of]);
+      parts[pane.of] = {
+        before: make("path", { class: "before" }),
+        after: make("path", { class: "after", stroke: colour, "data-of": pane.of }),
+        scale: make("g", { class: "scale" }),
+      };
+      svg.append(...Object.values(parts[pane.of]));
       svg.append(make("rect", { class: "frame", x: LEFT, y: pane.top, width: W - LEFT - RIGHT, height: pane.height }));
       svg.append(make("text", { x: W - RIGHT - 8, y: pane.top + 18, "text-anchor": "end" }, pane.of));
-      for (const y of ticks(0, tops[pane.of], pane.height / 40)) {
-        const at = bottom - (y / tops[pane.of]) * pane.height;
-        svg.append(make("path", { class: "frame", d: `M${LEFT} ${at}h5` }));
-        svg.append(make("text", { x: LEFT - 6, y: at + 4, "text-anchor": "end" }, text(y, 3)));
-      }
       const marks = data.categories.length ? data.categories.map((_, i) => i) : ticks(low, high, 6);
       for (const x of marks) svg.append(make("path", { class: "frame", d: `M${across(x)} ${bottom}v-5` }));
       if (pane.of === "signal") {
@@ -115,9 +114,21 @@
     const figure = cell("div", "", { class: "drawing" });
     figure.append(svg);
     document.getElementById("spectra").append(figure);
-    return { svg, lines };
+    return { svg, parts };
   }
   const drawings = data.scores.map((score, i) => draw(score, colours[i]));
+
+  function move({ before, after, scale }, score, pane, k) {
+    const highest = top(pane.of, k), bottom = pane.top + pane.height;
+    before.setAttribute("d", steps(shares(inside(everything(score, pane.of))), pane, highest, true));
+    after.setAttribute("d", steps(shares(inside(score[pane.of][k])), pane, highest, false));
+    scale.replaceChildren();
+    for (const y of ticks(0, highest, pane.height / 40)) {
+      const at = bottom - (y / highest) * pane.height;
+      scale.append(make("path", { class: "frame", d: `M${LEFT} ${at}h5` }));
+      scale.append(make("text", { x: LEFT - 6, y: at + 4, "text-anchor": "end" }, text(y, 3)));
+    }
+  }
 
   function show() {
     const percent = Number(slider.value), k = percent - 1;
@@ -126,9 +137,7 @@
     const readout = document.querySelector("#readout tbody");
     readout.replaceChildren();
     data.scores.forEach((score, i) => {
-      for (const pane of panes) {
-        drawings[i].lines[pane.of].setAttribute("d", steps(shares(inside(score[pane.of][k])), pane, false));
-      }
+      for (const pane of panes) move(drawings[i].parts[pane.of], score, pane, k);
       const n = numbers(score, k);
       drawings[i].svg.setAttribute("aria-label",
         `Spectra of ${data.name} after a cut on the ${score.name} that keeps ${percent}% of the signal: ` +
