@@ -98,10 +98,10 @@ def test_a_corrupt_model(unsculpt, model, events, save, tmp_path):
     assert not (tmp_path / "b.csv").exists()
 
 
-@pytest.mark.parametrize("command", ["apply", "report"])
-def test_not_a_decorrelator(command, unsculpt, events, save, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("command", "output"), [("apply", "b.csv"), ("report", "b.html")])
+def test_not_a_decorrelator(command, output, unsculpt, events, save, tmp_path, monkeypatch):
     monkeypatch.setattr(us, "load", lambda path: Model, raising=False)
-    answer = unsculpt(command, "c.unsculpt", save(events, "a.csv"), "-o", tmp_path / "b.csv")
+    answer = unsculpt(command, "c.unsculpt", save(events, "a.csv"), "-o", tmp_path / output)
     assert answer.exit_code == 1
     assert "c.unsculpt is not a decorrelator but a" in answer.stderr
 

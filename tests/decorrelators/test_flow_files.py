@@ -57,7 +57,7 @@ class TestRoundTrip:
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         del arrays["score.0.table"]
-        write_model(path, arrays, about(path))
+        write_model(path, arrays, {k: v for k, v in about(path).items() if k != "sha256"})
         one, two = (f.transform(events.score, events.protected) for f in (rough, us.load(path)))
         assert one.tobytes() == two.tobytes()
 
@@ -169,7 +169,8 @@ class TestBadFiles:
     def test_a_file_of_a_version_without_checksums(self, path, rough):
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        save_file(arrays, path, metadata={"unsculpt": json.dumps(about(path))})
+        old = {key: value for key, value in about(path).items() if key != "sha256"}
+        save_file(arrays, path, metadata={"unsculpt": json.dumps(old)})
         assert us.load(path).transform([0.5], [100.0]) == rough.transform([0.5], [100.0])
 
     def test_random_bytes(self, tmp_path):

@@ -17,7 +17,7 @@ from safetensors.numpy import save
 from unsculpt.whole import whole
 
 FORMAT = 1
-_KEY, _SUM = "unsculpt", "sha256"
+_KEY = "unsculpt"
 
 
 def write_model(
@@ -25,16 +25,18 @@ def write_model(
 ) -> None:
     """Write a model file whole or not at all."""
     about = {"format": FORMAT, "version": version("unsculpt")} | about
-    text = json.dumps(about, sort_keys=True, default=_plain)
+    about = json.loads(json.dumps(about, default=_plain))
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    content = save(arrays, metadata={_KEY: text, _SUM: _checksum(text, arrays)})
+    about |= {"sha256": _checksum(about, arrays)}
+    # One entry: safetensors writes several in any order.
+    content = save(arrays, metadata={_KEY: json.dumps(about, sort_keys=True)})
     with whole(path) as draft:
         draft.write_bytes(content)
 
 
-def _checksum(text: str, arrays: dict[str, NDArray[Any]]) -> str:
+def _checksum(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
     """Return a number that changes with any bit of a model."""
-    sha = hashlib.sha256(text.encode())
+    sha = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         sha.update(f"{name} {array.dtype} {array.shape}".encode())
         sha.update(array.tobytes())
@@ -55,8 +57,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
         raise FileNotFoundError(f"there is no model file {path}")
     try:
         with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            about = json.loads(text := metadata.get(_KEY, "null"))
+            about = json.loads((file.metadata() or {}).get(_KEY, "null"))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, json.JSONDecodeError) as error:
         raise ValueError(
@@ -70,8 +71,8 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
             f"this is unsculpt {version('unsculpt')}, which reads up to format {FORMAT}: "
             "upgrade with pip install -U unsculpt"
         )
-    # Files of earlier versions have none.
-    if _SUM in metadata and metadata[_SUM] != _checksum(text, arrays):
+    written = about.pop("sha256", None)  # files of earlier versions have none
+    if written is not None and written != _checksum(about, arrays):
         raise ValueError(
             f"{path} is a corrupt model file: its checksum does not fit its content; take another "
             "copy of it, or fit and save the model again"
