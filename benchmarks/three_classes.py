@@ -79,9 +79,8 @@ def main() -> None:
         figure = class_clouds(shown, toy.label, toy.protected, slices)
         FigureCanvasAgg(figure).print_figure(arguments.figure, dpi=150)
 
-    train, val, test = (load_jets(split, top=True) for split in ("train", "val", "test"))
-    rows = np.random.default_rng(0).permutation(len(train))[:120_000]
-    tagger = Classifier(epochs=15, batch_size=512).fit(train.features[rows], train.label[rows])
+    tagger, _ = train_tagger()
+    val, test = (load_jets(split, top=True) for split in ("val", "test"))
     qcd = val.label == 0
     some = np.r_[0:75_000, 150_000:165_000, 180_000:200_000]  # of QCD, W and top
     scores, mass, label = (
@@ -90,6 +89,15 @@ def main() -> None:
     print(f"Jets, fitted on {qcd.sum():,} QCD jets; judged on {np.bincount(label)}")
     judge("before", scores, label, mass)
     compare(tagger.predict_proba(val.features[qcd]), val.mass[qcd], scores, mass, label)
+
+
+def train_tagger():
+    """Return a network for QCD, W and top, and the rows of training jets it has not seen."""
+    train = load_jets("train", top=True)
+    rows = np.random.default_rng(0).permutation(len(train))
+    seen, unseen = rows[:120_000], rows[120_000:]
+    tagger = Classifier(epochs=15, batch_size=512).fit(train.features[seen], train.label[seen])
+    return tagger, unseen
 
 
 def compare(train, train_mass, scores, mass, label, exact=None):
@@ -131,6 +139,14 @@ def off(scores, exact, label):
 
 
 def judge(name, scores, label, mass, extra=""):
+    found, ideal, area, lowest = measure(scores, label, mass)
+    sculpting = [f"{one:.0f} of {other:.0f}" for one, other in zip(found, ideal, strict=True)]
+    areas = [f"{one:.4f} ({other:.3f})" for one, other in zip(area, lowest, strict=True)]
+    print(f"{name} | {' | '.join(sculpting)} | {' | '.join(areas)} | {extra}", flush=True)
+
+
+def measure(scores, label, mass):
+    """1/JSD50 and its ideal for each class; the AUC and its lowest bin for each pair."""
     sculpting, areas = [], []
     background = np.flatnonzero(label == 0)
     for k in range(3):
@@ -139,7 +155,7 @@ def judge(name, scores, label, mass, extra=""):
         is_signal = np.repeat([0, 1], [len(background), len(signal)])
         events = (scores[rows, k], is_signal, mass[rows])
         ideal = metrics.ideal_inverse_jsd(*events, bins=BINS)
-        sculpting.append(f"{metrics.inverse_jsd(*events, bins=BINS):.0f} of {ideal.mean:.0f}")
+        sculpting.append((metrics.inverse_jsd(*events, bins=BINS), ideal.mean))
     log = np.log(np.maximum(scores, 1e-300))
     for one, other in PAIRS:
         rows = (label == one) | (label == other)
@@ -147,8 +163,8 @@ def judge(name, scores, label, mass, extra=""):
         counts = [np.histogram(mass[label == k], BINS[::2])[0] for k in (one, other)]
         enough = np.minimum(*counts) >= 200
         lowest = metrics.auc_in_bins(*events, bins=BINS[::2])[enough].min()
-        areas.append(f"{metrics.expected_auc(*events, bins=BINS[::2]):.4f} ({lowest:.3f})")
-    print(f"{name} | {' | '.join(sculpting)} | {' | '.join(areas)} | {extra}", flush=True)
+        areas.append((metrics.expected_auc(*events, bins=BINS[::2]), lowest))
+    return np.concatenate([np.transpose(sculpting), np.transpose(areas)])
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
-from typing import Any, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +25,8 @@ from unsculpt.decorrelators.vectors import (
 )
 from unsculpt.models.inputs import Floats, count_events, same_length, score_columns
 
+Loss = Literal["likelihood", "transport"]
+
 
 class TransportDecorrelator(Decorrelator):
     """Replaces a score of several components by its vector quantile, given the attributes.
@@ -33,7 +36,8 @@ class TransportDecorrelator(Decorrelator):
     map; in several it is what keeps the order: a move from one score to another and the move of
     their images never point in opposite directions, and nothing is rotated (Carlier,
     Chernozhukov and Galichon, arXiv:1406.4643). The function is a partially input-convex network
-    fitted by maximum likelihood (Huang et al., arXiv:2012.05942).
+    fitted by maximum likelihood (Huang et al., arXiv:2012.05942), or by optimal transport (Algren,
+    Raine and Golling, arXiv:2307.05187).
 
     Rows that sum to one are taken as probabilities of classes: they are moved in the plane of
     their log-ratios and come back as probabilities.
@@ -44,10 +48,15 @@ class TransportDecorrelator(Decorrelator):
             background's own distribution at all values of the attributes together. "ball" and
             "cube" are uniform on the unit ball and on [0, 1] in each component; not for
             probabilities.
+        loss: "likelihood", by which the source is reached through the normal, in two steps; or
+            "transport", the dual of optimal transport, in one: the order is kept all the way to
+            the source, but more sculpting is left and there is no density. Not for "ball" and
+            "cube".
         members: potentials in the ensemble; their mean is the answer.
-        epochs: passes over the events; None for 20, and fewer for more than 200,000 events.
+        epochs: passes over the events; None for 20, or 80 by transport, and fewer for more than
+            200,000 events.
         batch_size: events a step; None for a hundredth of the events, from 64 to 4096.
-        learning_rate: Adam's, annealed to zero by a cosine.
+        learning_rate: Adam's, annealed to zero by a cosine; None for 1e-2, or 3e-2 by transport.
         outside: what becomes of protected values beyond the fitted range: the nearest fitted value
             stands in ("clip", with a warning), an error ("raise"), or NaN ("nan", with a warning).
         categorical: protected columns to treat as categories, by name or position.
@@ -71,15 +80,17 @@ class TransportDecorrelator(Decorrelator):
         self,
         *,
         base: Base = "normal",
+        loss: Loss = "likelihood",
         members: int = 4,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 1e-2,
+        learning_rate: float | None = None,
         outside: Outside = "clip",
         categorical: Sequence[str | int] = (),
         seed: int = 0,
     ) -> None:
         self.base = base
+        self.loss = loss
         self.members = members
         self.epochs = epochs
         self.batch_size = batch_size
@@ -99,8 +110,16 @@ class TransportDecorrelator(Decorrelator):
             sample_weight: (n,), negative weights included.
         """
         check_training(self)
-        if self.base not in get_args(Base):
-            raise ValueError(f"base is {self.base!r}; expected one of {', '.join(get_args(Base))}")
+        for name, known in (("base", get_args(Base)), ("loss", get_args(Loss))):
+            if getattr(self, name) not in known:
+                found = getattr(self, name)
+                raise ValueError(f"{name} is {found!r}; expected one of {', '.join(known)}")
+        by_transport = self.loss == "transport"
+        if by_transport and self.base in ("ball", "cube"):
+            raise ValueError(
+                f"loss='transport' cannot promise to stay inside base={self.base!r}; choose "
+                "base='normal' or 'source', or loss='likelihood'"
+            )
         columns, weight = events_of_fit(scores, protected, sample_weight, self.outside)
         coordinates = VectorCoordinates.of(columns)
         if coordinates.simplex and self.base in ("ball", "cube"):
@@ -108,23 +127,31 @@ class TransportDecorrelator(Decorrelator):
                 f"scores sums to one in every event, so it comes back as probabilities, which "
                 f"base={self.base!r} has not; choose 'normal' or 'source', or pass log-ratios"
             )
+        if columns.shape[1] == 1:
+            warnings.warn(
+                "scores has one component, which FlowDecorrelator and SplineDecorrelator make far "
+                "flatter; TransportDecorrelator is for several",
+                stacklevel=2,
+            )
         attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=False)
         features, _ = attributes.features(protected, "raise")
         vectors = coordinates(columns)
+        epochs, learning_rate = (80, 3e-2) if by_transport else (20, 1e-2)
         training: dict[str, Any] = {
             "members": int(self.members),
-            "epochs": self.epochs or math.ceil(20 * min(1, (200_000 / len(vectors)) ** 0.5)),
+            "epochs": self.epochs or math.ceil(epochs * min(1, (200_000 / len(vectors)) ** 0.5)),
             "batch_size": self.batch_size or int(np.clip(len(vectors) // 100, 64, 4096)),
-            "learning_rate": self.learning_rate,
+            "learning_rate": self.learning_rate or learning_rate,
             "seed": self.seed,
         }
-        learned = TransportMap.learn(vectors, features, weight, **training)
-        # The way back from the normal is the same without attributes.
-        inclusive = (
-            TransportMap.learn(vectors, np.zeros_like(features), weight, **training)
-            if self.base == "source"
-            else None
-        )
+        target, inclusive = None, None
+        if by_transport:
+            normal = np.random.default_rng(self.seed).normal(size=vectors.shape)
+            target = vectors if self.base == "source" else normal
+        elif self.base == "source":
+            # The way back from the normal is the same without attributes.
+            inclusive = TransportMap.learn(vectors, np.zeros_like(features), weight, **training)
+        learned = TransportMap.learn(vectors, features, weight, target=target, **training)
         # All at once and last, so that an interrupted fit leaves the previous one as it was.
         self.attributes_, self.coordinates_ = attributes, coordinates
         self.map_, self.inclusive_, self.base_ = learned, inclusive, self.base
@@ -156,6 +183,7 @@ class TransportDecorrelator(Decorrelator):
         Of probabilities, the density of all but the last.
         """
         columns, features, marked = self._inputs(scores, protected, "scores")
+        self._check_density()
         normal, log_volume = self.map_.there(self.coordinates_(columns), features)
         log_density = -(normal**2 + np.log(2 * np.pi)).sum(axis=1) / 2
         log_density += log_volume + self.coordinates_.log_volume(columns)
@@ -164,6 +192,7 @@ class TransportDecorrelator(Decorrelator):
     def sample(self, protected: Any, *, seed: int = 0) -> Floats:
         """Draw background scores at each value of the attributes."""
         check_is_fitted(self)
+        self._check_density()
         features, marked = self.attributes_.features(protected, self.outside)
         shape = len(features), len(self.coordinates_.centre)
         normal = np.random.default_rng(seed).normal(size=shape)
@@ -185,6 +214,13 @@ class TransportDecorrelator(Decorrelator):
         if self.inclusive_ is not None:
             normal, _ = self.inclusive_.there(normal, np.zeros_like(features))
         return normal
+
+    def _check_density(self) -> None:
+        if self.base_ == "source" and self.inclusive_ is None:
+            raise ValueError(
+                "the density of the scores is not known after a fit with loss='transport' and "
+                "base='source'; fit with loss='likelihood'"
+            )
 
     @property
     def _in_units_of_scores(self) -> bool:
@@ -230,8 +266,7 @@ class TransportDecorrelator(Decorrelator):
         self.coordinates_ = VectorCoordinates(arrays["centre"], arrays["scale"], about["simplex"])
         self.base_, width = about["base"], self.attributes_.width
         self.map_ = TransportMap.restore(arrays, "map", width)
-        self.inclusive_ = (
-            TransportMap.restore(arrays, "inclusive", width) if self.base_ == "source" else None
-        )
+        two_steps = "inclusive.train_loss" in arrays
+        self.inclusive_ = TransportMap.restore(arrays, "inclusive", width) if two_steps else None
         self.history_ = {"train_loss": self.map_.train_loss}
         self.one_column_, self.training_ = about["one_column"], about["training"]

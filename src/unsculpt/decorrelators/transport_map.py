@@ -1,4 +1,4 @@
-"""A fitted convex potential flow: it takes vectors to a standard normal, and back."""
+"""A fitted convex potential flow: it takes vectors to their base, and back."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from unsculpt.decorrelators.chunks import in_chunks
 from unsculpt.fitting import fit
 from unsculpt.flows import ConvexPotential, transport, transport_back
 from unsculpt.models.inputs import Floats
+
+# How close to a target training gets, in how many steps at most: single precision allows no more.
+FOUND, NEWTON_STEPS = 1e-3, 30
 
 
 @dataclass(frozen=True)
@@ -37,15 +40,21 @@ class TransportMap:
         features: Floats,
         weight: Floats,
         *,
+        target: Floats | None = None,
         members: int,
         seed: int,
         **training: Any,
     ) -> TransportMap:
-        """Maximise the likelihood of the vectors, (n, d), given the features, (n, f)."""
+        """Learn to move the vectors, (n, d), given the features, (n, f).
+
+        To a standard normal by maximum likelihood, or to a sample of as many vectors with the same
+        weights by optimal transport.
+        """
+        data = (vectors, features) if target is None else (vectors, features, target)
         fitted = fit(
             _new_potentials(vectors.shape[1], features.shape[1], members, seed),
-            _negative_log_likelihood,
-            (vectors.astype("f4"), features.astype("f4")),
+            _negative_log_likelihood if target is None else _semi_dual,
+            tuple(column.astype("f4") for column in data),
             seed=seed,
             weight=weight,
             additive=True,
@@ -99,6 +108,29 @@ def _negative_log_likelihood(
     moved, jacobian = jax.vmap(potential.gradient_and_hessian)(*batch)
     log_density: Array = jnp.linalg.slogdet(jacobian)[1] - (moved**2).sum(axis=1) / 2
     return -jnp.mean(weight * log_density)
+
+
+def _semi_dual(
+    potential: ConvexPotential, batch: tuple[Array, Array, Array], weight: Array, _: None
+) -> Array:
+    """The dual of optimal transport: the potential of vectors and its conjugate of the target.
+
+    The conjugate at a target is a maximum over points, so its gradient is that at the best point
+    held fixed: the one that the map takes to the target.
+    """
+    vectors, features, target = batch
+    # Batches are in random order: the target of another event knows nothing of these features.
+    target, target_weight = jnp.roll(target, 1, axis=0), jnp.roll(weight, 1)
+    held = jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf)[None], potential)
+    best = jax.vmap(lambda y, f: transport_back(held, y, f, FOUND, NEWTON_STEPS))(target, features)
+    missed = jnp.linalg.norm(
+        jax.vmap(lambda x, f: transport(held, x, f)[0])(best, features) - target, axis=1
+    )
+    value = jax.vmap(potential)
+    conjugate = (best * target).sum(axis=1) - value(best, features)
+    dual = weight * (value(vectors, features) + target_weight * conjugate)
+    # Away from the maximum there is no lower bound, and the training would look for such points.
+    return jnp.mean(jnp.where(missed < 2 * FOUND * (1 + jnp.linalg.norm(target, axis=1)), dual, 0))
 
 
 @eqx.filter_jit

@@ -100,7 +100,11 @@ def transport(
 
 
 def transport_back(
-    potentials: ConvexPotential, moved: Float[Array, " d"], features: Float[Array, " f"]
+    potentials: ConvexPotential,
+    moved: Float[Array, " d"],
+    features: Float[Array, " f"],
+    close: float = CLOSE,
+    most_steps: int = MOST_STEPS,
 ) -> Float[Array, " d"]:
     """Return the score that `transport` takes to `moved`, by Newton's method.
 
@@ -125,7 +129,7 @@ def transport_back(
 
     def far(state: State) -> Array:
         distance, *_, steps = state
-        return jnp.logical_and(distance > CLOSE * (1 + jnp.linalg.norm(moved)), steps < MOST_STEPS)
+        return jnp.logical_and(distance > close * (1 + jnp.linalg.norm(moved)), steps < most_steps)
 
     start = (*away(jnp.zeros_like(moved)), jnp.ones(()), jnp.zeros((), int))
     _, score, *_ = jax.lax.while_loop(far, step, start)
