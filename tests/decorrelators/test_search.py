@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import RegularGridInterpolator
 
 from unsculpt.decorrelators.grid import ConditionalGrid
-from unsculpt.decorrelators.search import below, between
+from unsculpt.decorrelators.search import below, between, between_even
 from unsculpt.decorrelators.tensor_grid import TensorGrid
 
 numbers = st.floats(-1e150, 1e150)
@@ -30,9 +30,18 @@ def test_between_says_where_between_two_nodes():
     np.testing.assert_array_equal(share, [0, 0.25, 1, 0.5, 1, 2])
 
 
+@pytest.mark.parametrize("count", [2, 3, 257])
+def test_nodes_at_equal_distances_need_no_search(count):
+    nodes = np.linspace(-1, 1, count)
+    values = np.concatenate([nodes, np.random.default_rng(0).uniform(-1, 1, 10_000)])
+    (one, share), (other, rest) = between(nodes, values), between_even(nodes, values)
+    np.testing.assert_allclose(one + share, other + rest, atol=1e-12)
+    assert other.max() == count - 2
+
+
 def test_the_grids_interpolate_as_scipy_does():
     rng = np.random.default_rng(0)
-    axes = [np.sort(rng.uniform(size=n)) for n in (5, 7, 9)]
+    axes = [np.sort(rng.uniform(size=5)), np.linspace(-1, 1, 7), np.sort(rng.uniform(size=9))]
     events = [np.concatenate([axis, rng.uniform(axis[0], axis[-1], 500)]) for axis in axes]
     events = [values[rng.integers(0, len(values), 2000)] for values in events]
     table = rng.uniform(size=(5, 7, 9))

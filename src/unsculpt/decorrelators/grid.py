@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unsculpt.decorrelators.search import between
+from unsculpt.decorrelators.search import between, between_even
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ class ConditionalGrid:
     exactly, and costs a few reads of memory whatever model filled the table.
 
     Attributes:
-        attribute: nodes, increasing, (a,).
+        attribute: nodes, increasing at equal distances, (a,).
         score: nodes, increasing, (s,).
         table: F at the nodes, (a, s), increasing along the score.
     """
@@ -32,7 +32,7 @@ class ConditionalGrid:
 
     def cdf(self, score: Floats, attribute: Floats) -> Floats:
         """Return F at each event; both coordinates inside the grid."""
-        row, upper = between(self.attribute, attribute)
+        row, upper = between_even(self.attribute, attribute)
         column, right = between(self.score, score)
         width, table = len(self.score), self.table.ravel()
         here = row * width + column
@@ -44,7 +44,7 @@ class ConditionalGrid:
 
     def inverse(self, level: Floats, attribute: Floats) -> Floats:
         """Return the score at which F reaches each level."""
-        row, upper = between(self.attribute, attribute)
+        row, upper = between_even(self.attribute, attribute)
 
         def at(column: NDArray[np.int64]) -> Floats:
             here = (1 - upper) * self.table[row, column] + upper * self.table[row + 1, column]

@@ -36,3 +36,10 @@ def between(nodes: Floats, values: Floats) -> tuple[NDArray[np.int64], Floats]:
     left = stretch(nodes, values)
     start = nodes.take(left)
     return left, (values - start) / (nodes[1:].take(left) - start)
+
+
+def between_even(nodes: Floats, values: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the same for nodes at equal distances, where there is nothing to search."""
+    place = (values - nodes[0]) * ((len(nodes) - 1) / (nodes[-1] - nodes[0]))
+    left = np.clip(place.astype(np.int64), 0, len(nodes) - 2)
+    return left, place - left
