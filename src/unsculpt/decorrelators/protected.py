@@ -64,7 +64,8 @@ class Continuous:
         """Return how many of these events share a fiftieth of the fitted range with each."""
         low, high = self.cdf.range
         bins = np.minimum((column - low) / (high - low) * BINS, BINS - 1).astype(int)
-        return np.bincount(bins)[bins].astype(float)
+        counts: Floats = np.bincount(bins)[bins].astype(float)
+        return counts
 
     def describe(self) -> str:
         """Return the fitted range in words."""

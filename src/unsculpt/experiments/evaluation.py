@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from unsculpt import metrics
@@ -49,5 +49,5 @@ def evaluate_all(
     scores: Floats, label: NDArray[np.integer], mass: Floats
 ) -> list[dict[str, float]]:
     """Evaluate every row of a table of scores, (k, n), on all cores."""
-    with ThreadPoolExecutor(cores()) as pool:
-        return list(pool.map(lambda score: evaluate(score, label, mass), scores))
+    # In processes: most of it is Python's own work on short arrays.
+    return list(Parallel(cores())(delayed(evaluate)(score, label, mass) for score in scores))
