@@ -1,4 +1,6 @@
 import io
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -110,3 +112,8 @@ def test_the_paper_s_strength_is_looked_at_or_the_strongest(tiny, alphas, chosen
     plan = tasks(replace(tiny, alphas=alphas), "")
     (cuts,) = (task for task in plan if task.step == "cuts")
     assert cuts.models == (("DisCo", chosen, 0),)
+
+
+def test_the_processes_that_judge_models_do_not_start_jax():
+    code = "import sys, unsculpt.experiments.evaluation; assert 'jax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,7 +1,30 @@
 """The paper's study, end to end."""
 
-from unsculpt.experiments.carry import carry
-from unsculpt.experiments.grid import run, study
-from unsculpt.experiments.presets import PRESETS, Preset
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unsculpt.experiments.grid import run, study
+    from unsculpt.experiments.presets import PRESETS, Preset
+    from unsculpt.experiments.transfer import carry
+
+HOMES = {
+    "PRESETS": "presets",
+    "Preset": "presets",
+    "carry": "transfer",
+    "run": "grid",
+    "study": "grid",
+}
 
 __all__ = ["PRESETS", "Preset", "carry", "run", "study"]
+
+
+def __getattr__(name: str) -> Any:
+    # The processes that judge models must not start JAX: it would claim the GPU once more.
+    if name in HOMES:
+        return getattr(import_module(f"unsculpt.experiments.{HOMES[name]}"), name)
+    raise AttributeError(f"module 'unsculpt.experiments' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
