@@ -19,11 +19,11 @@ from sculpting import BINS, TEST_BACKGROUND, TEST_SIGNAL, jsd
 
 from unsculpt import FlowDecorrelator, metrics
 from unsculpt.datasets import toys
-from unsculpt.decorrelators import flow_ensemble
+from unsculpt.decorrelators import flow_ensemble as flows
 
 EVENTS, STRENGTHS = (2_000, 10_000, 50_000, 110_000), (0.0, 30.0, 100.0)
 STEP, POINTS = 1 / 16, 32
-likelihood = flow_ensemble._negative_log_likelihood
+likelihood = flows._negative_log_likelihood
 
 
 def curvature(flow, features):
@@ -68,7 +68,7 @@ def main() -> None:
             train = toys.tagger(events, 0, seed=200 + draw)
             for i, strength in enumerate(STRENGTHS):
                 loss = penalised(strength / events) if strength else likelihood
-                with patch.object(flow_ensemble, "_negative_log_likelihood", loss):
+                with patch.object(flows, "_negative_log_likelihood", loss):
                     flow = FlowDecorrelator(seed=draw).fit(train.score, train.protected)
                 flat = flow.transform(test.score, test.protected)
                 ratios[draw, i] = ideal / (ideal + jsd(test, flat) - jsd(test, exact))

@@ -27,8 +27,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
     The default recipe is ours: score and attributes enter through their inclusive empirical CDFs,
     so any score scale works; a small network that is smooth in the attributes shifts the logit
-    and bends it with one rational-quadratic spline; rare values of the attributes count for more
-    than their few events would; eight such flows are averaged.
+    and bends it with one rational-quadratic spline; eight such flows are averaged.
     `FlowDecorrelator.paper()` is the paper's.
 
     Args:
@@ -136,7 +135,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
             epochs=self.epochs or math.ceil(20 * min(1, (200_000 / events) ** 0.5)),
             batch_size=self.batch_size or int(np.clip(events // 100, 64, 4096)),
             learning_rate=self.learning_rate,
-            weight=weight if paper else weight * attributes.rarity(protected),
+            weight=weight,
             validation=self.validation,
             keep="best" if self.validation else "last",
         )

@@ -23,8 +23,6 @@ from unsculpt.models.inputs import (
 
 Outside = Literal["clip", "raise", "nan"]
 
-BINS = 50  # of a continuous attribute, to see where events are rare
-
 
 def check_outside(outside: str) -> None:
     """Refuse a policy that does not exist."""
@@ -60,13 +58,6 @@ class Continuous:
         across = 2 * (column - low) / (high - low) - 1
         return across if self.linear else (across + 2 * self.cdf(column) - 1) / 2
 
-    def company(self, column: Floats) -> Floats:
-        """Return how many of these events share a fiftieth of the fitted range with each."""
-        low, high = self.cdf.range
-        bins = np.minimum((column - low) / (high - low) * BINS, BINS - 1).astype(int)
-        counts: Floats = np.bincount(bins)[bins].astype(float)
-        return counts
-
     def describe(self) -> str:
         """Return the fitted range in words."""
         return "[{:g}, {:g}]".format(*self.cdf.range)
@@ -91,11 +82,6 @@ class Categorical:
     def features(self, column: NDArray[Any]) -> Floats:
         """Return zeros and a one."""
         return np.asarray(column[:, None] == np.asarray(self.values), dtype=float)
-
-    def company(self, column: NDArray[Any]) -> Floats:
-        """Return how many of these events are of the category of each."""
-        _, category, counts = np.unique(column, return_inverse=True, return_counts=True)
-        return counts[category].astype(float)
 
     def describe(self) -> str:
         """Return the fitted values in words."""
@@ -169,24 +155,6 @@ class ProtectedAttributes:
             beyond |= ~known
             blocks.append(attribute.features(column))
         return np.hstack(blocks), beyond & (outside == "nan")
-
-    def rarity(self, protected: Any) -> Floats:
-        """Return a weight for each event of the fit: one over the root of how many are like it.
-
-        A conditional density may be fitted with any weight that depends on the condition alone.
-        This one has the tails of the attributes count for more than their few events would, yet
-        none of those for more than all others. The mean is one; of several attributes it is the
-        geometric mean.
-        """
-        _, columns = protected_columns(protected)
-        company = [
-            attribute.company(
-                _numbers(column, attribute.name, i) if isinstance(attribute, Continuous) else column
-            )
-            for i, (attribute, column) in enumerate(zip(self.attributes, columns, strict=True))
-        ]
-        weight = np.exp(-0.5 * np.log(company).mean(axis=0))
-        return np.asarray(weight / weight.mean())
 
     def column(
         self, protected: Any, which: str | int

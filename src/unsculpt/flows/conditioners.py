@@ -50,18 +50,11 @@ class SmoothConditioner(eqx.Module):
     layers: list[eqx.nn.Linear]
 
     def __init__(
-        self,
-        features: int,
-        outputs: int,
-        *,
-        key: PRNGKeyArray,
-        width: int = 32,
-        hidden: int = 2,
-        steepness: float = 2.0,
+        self, features: int, outputs: int, *, key: PRNGKeyArray, width: int = 32, hidden: int = 2
     ) -> None:
         sizes = [features, *[width] * hidden, outputs]
         # Attributes arrive on [-1, 1]: the first layer spreads its bends over that range.
-        spread = [(steepness, steepness / 2), *[(width**-0.5, 0.0)] * (hidden - 1), (1e-2, 0.0)]
+        spread = [(2.0, 1.0), *[(width**-0.5, 0.0)] * (hidden - 1), (1e-2, 0.0)]
         self.layers = []
         for n_in, n_out, (slope, offset), k in zip(
             sizes[:-1], sizes[1:], spread, jax.random.split(key, hidden + 1), strict=True

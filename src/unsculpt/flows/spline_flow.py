@@ -45,8 +45,7 @@ class SplineFlow(eqx.Module):
     def smooth(features: int, *, key: PRNGKeyArray) -> SplineFlow:
         """One shift of the logit and one spline, both smooth in the attributes."""
         return SplineFlow(
-            [SmoothConditioner(features, 2 + _SPLINE_PARAMETERS, key=key, steepness=6.0)],
-            shift=True,
+            [SmoothConditioner(features, 2 + _SPLINE_PARAMETERS, key=key)], shift=True
         )
 
     def __call__(
