@@ -287,3 +287,11 @@ def test_a_loaded_model_gives_the_same_bytes(name, request, tmp_path):
     )
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+@pytest.mark.parametrize("values", [2, 5, 200])
+def test_scores_that_do_not_scatter_at_all(values):
+    """Every score at every mass: there is less noise than rounding."""
+    score, mass = map(np.ravel, np.meshgrid(np.arange(float(values)), np.arange(256.0)))
+    flat = us.SplineDecorrelator().fit(score, mass).transform(score, mass)
+    np.testing.assert_allclose(flat, (score + 0.5) / values, atol=1e-4)

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 SCORE_CURVES = 12
 # Against drift where the penalties leave a curve free and hardly any event holds it.
-RIDGE = 1e-3
+RIDGE, SMALLEST = 1e-3, 1e-12
 # A bin of score and attributes weighs as if it held at least this share of what it holds on
 # average: where signed weights cancel, a likelihood would grow without bound.
 FLOOR = 0.05
@@ -125,7 +125,6 @@ def _fit(counts: Floats, levels: Floats, axes: list[Axis], name: str) -> Distrib
         residual = counts - events * share
         # One event spreads over all thresholds, so its size shows in the cumulative residuals.
         spread = (residual.cumsum(axis=1)[:, :-1] ** 2).sum() / (events * cdf * (1 - cdf)).sum()
-        dispersion = max(spread, np.finfo(float).tiny)
 
         pull = slope * -np.diff(weight * residual, axis=1)
         gradient = along.T @ pull.T @ over
@@ -135,6 +134,8 @@ def _fit(counts: Floats, levels: Floats, axes: list[Axis], name: str) -> Distrib
         information = same.T @ (slope**2 * (weight[:, :-1] + weight[:, 1:])).T
         information -= beside.T @ (slope[:, :-1] * slope[:, 1:] * weight[:, 1:-1]).T
         information = _summed(information, pairs).reshape(theta.size, theta.size)
+        # Counts that scatter far less than events do would let rounding hide the ridge.
+        dispersion = max(spread, SMALLEST * np.trace(information))
 
         prior = smoothing @ penalties
         root, lower = cho_factor(information / dispersion + np.diag(prior + RIDGE))
