@@ -33,6 +33,12 @@ def test_format_by_ending(model, tmp_path, ending, package):
     assert list(tmp_path.iterdir()) == [output]
 
 
+def test_the_ending_may_be_in_capitals(model, tmp_path):
+    output = tmp_path / "model.JSON"
+    assert run(app, ["export", model, "-o", str(output)]).exit_code == 0
+    assert "corrections" in json.loads(output.read_text())
+
+
 def test_another_ending_is_refused_before_anything_is_loaded():
     code = (
         "import sys; from unsculpt.cli import app\n"

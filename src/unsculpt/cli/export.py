@@ -36,10 +36,10 @@ def export(
         import unsculpt as us
         from unsculpt.export import to_correctionlib, to_onnx, to_torchscript
 
-        fitted = us.load(model)
-        if output.suffix == ".onnx":
+        fitted, ending = us.load(model), output.suffix.lower()
+        if ending == ".onnx":
             to_onnx(fitted, output)
-        elif output.suffix == ".json":
+        elif ending == ".json":
             to_correctionlib(fitted, output, tolerance=tolerance)
         else:
             to_torchscript(fitted, output)
