@@ -42,10 +42,15 @@ def _column(labels: ArrayLike, events: int) -> NDArray[Any]:
     if array.ndim != 1:
         raise ValueError(f"labels has shape {array.shape}; expected (n,)")
     same_length(events, "features", labels=len(array))
-    # NaN and what pandas has for it are not equal to themselves.
-    missing = sum(x is None or (x == x) is not True for x in array.tolist())
+    missing = sum(map(_is_missing, array.tolist()))
     if missing:
         raise ValueError(
             f"labels is missing (NaN or None) in {missing:,} of {events:,} events; remove those"
         )
     return array
+
+
+def _is_missing(label: Any) -> bool:
+    # NaN does not equal itself, and what pandas has for it does not say whether it does.
+    same = label == label
+    return label is None or not isinstance(same, bool | np.bool_) or not same
