@@ -107,6 +107,8 @@ def test_an_unknown_categorical_column_is_named(which):
         ({"batch_size": 0}, "batch_size is 0"),
         ({"learning_rate": 0}, "learning_rate is 0; expected a positive number"),
         ({"learning_rate": np.nan}, "learning_rate is nan"),
+        ({"learning_rate": None}, "learning_rate is None; expected a positive number"),
+        ({"members": None}, "members is None; expected a whole number"),
         ({"validation": 1.0}, "validation is 1.0; expected a fraction"),
         ({"validation": -0.1}, "validation is -0.1"),
         ({"outside": "drop"}, "outside is 'drop'; expected 'clip', 'raise' or 'nan'"),
