@@ -42,6 +42,15 @@ def test_an_interrupted_fit_leaves_all_steps_as_they_were(toy, monkeypatch):
     np.testing.assert_array_equal(chain.transform(toy.score, toy.protected), want)
 
 
+def test_a_chain_inside_a_chain_is_fitted_in_place(toy):
+    a, b, c = (us.SplineDecorrelator() for _ in range(3))
+    us.Chain([us.Chain([a, b]), c]).fit(toy.score, toy.protected)
+    flat = us.SplineDecorrelator().then(us.SplineDecorrelator()).then(us.SplineDecorrelator())
+    flat.fit(toy.score, toy.protected)
+    for one, other in zip((a, b, c), flat.steps, strict=True):
+        np.testing.assert_array_equal(one.counts_, other.counts_)
+
+
 def test_weights_reach_every_step(toy):
     weight = toy.protected + 0.1
     chain = us.FlowDecorrelator(**QUICK).then(us.FlowDecorrelator(**QUICK, seed=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
+from copy import copy
 from functools import partial
 from typing import Any, Self
 
@@ -58,15 +58,16 @@ class Chain(Decorrelator):
         A classifier needs more than background to learn: it is taken as it is.
         """
         self._check_steps()
-        fitted = deepcopy(self.steps)
-        for step in fitted:
-            if isinstance(step, Decorrelator):
-                step.fit(scores, protected, sample_weight=sample_weight)
-            if step is not fitted[-1]:
-                scores = _applied(step, protected, scores)
+        models = _models(self.steps)
+        fitted = [copy(model) for model in models]
+        for model in fitted:
+            if isinstance(model, Decorrelator):
+                model.fit(scores, protected, sample_weight=sample_weight)
+            if model is not fitted[-1]:
+                scores = _applied(model, protected, scores)
         # All at once and last, so that an interrupted fit leaves the previous one as it was.
-        for step, copy in zip(self.steps, fitted, strict=True):
-            vars(step).update(vars(copy))
+        for model, new in zip(models, fitted, strict=True):
+            vars(model).update(vars(new))
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
@@ -95,12 +96,13 @@ class Chain(Decorrelator):
         return [partial(_undone, step, protected) for step in reversed(steps)]
 
     def _check_steps(self) -> None:
-        if not self.steps:
+        models = _models(self.steps)
+        if not models:
             raise ValueError("steps is empty; expected at least one model")
-        for step in self.steps:
-            if not isinstance(step, Decorrelator):
-                check_is_fitted(step)
-        if len({id(step) for step in self.steps}) < len(self.steps):
+        for model in models:
+            if not isinstance(model, Decorrelator):
+                check_is_fitted(model)
+        if len(set(map(id, models))) < len(models):
             raise ValueError(
                 "steps holds one model twice, which can be fitted to one input only; make another "
                 "with sklearn.base.clone"
@@ -120,6 +122,15 @@ class Chain(Decorrelator):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         self.steps = [unnested(f"step.{i}", arrays, step) for i, step in enumerate(about["steps"])]
+
+
+def _models(steps: Sequence[Any]) -> list[Any]:
+    """Return the models of a chain, with those of the chains among its steps."""
+    return [
+        model
+        for step in steps
+        for model in (_models(step.steps) if isinstance(step, Chain) else [step])
+    ]
 
 
 def _in_turn(actions: Sequence[Action], values: Any) -> Floats:
