@@ -26,16 +26,21 @@ def claims(results: Results) -> list[Claim]:
         _flow_always_helps(results, "our flow"),
         _approaches_ideal(results),
         _window(results),
-        _strength_helps(results),
+        _strength_helps(results, "paper flow"),
+        _strength_helps(results, "our flow"),
         _easier(results),
         *_inputs(results),
         *_cuts(results),
-        _ours(results),
+        *_ours(results),
     ]
 
 
 def _verdict(agrees: bool) -> str:
     return "yes" if agrees else "**no**"
+
+
+def _whose(recipe: str) -> str:
+    return "the paper's recipe" if recipe == "paper flow" else "ours"
 
 
 def _mean(results: Results, column: str) -> float:
@@ -74,9 +79,8 @@ def _flow_always_helps(results: Results, recipe: str) -> Claim:
             for alpha, gain in zip(after.values("alpha"), gains, strict=True)
             if gain <= 1
         ]
-    whose = "the paper's recipe" if recipe == "paper flow" else "ours"
     return Claim(
-        f"The flow lowers the sculpting of every classifier (here: {whose}).",
+        f"The flow lowers the sculpting of every classifier (here: {_whose(recipe)}).",
         f"The mean 1/JSD50 rises in {points - len(worse)} of {points} points"
         + (f"; it falls for {', '.join(worse)}." if worse else "."),
         _verdict(not worse),
@@ -114,17 +118,16 @@ def _window(results: Results) -> Claim:
     )
 
 
-def _strength_helps(results: Results) -> Claim:
+def _strength_helps(results: Results, recipe: str) -> Claim:
     parts, better = [], True
     for name in ("DisCo", "MoDe"):
-        for recipe in ("paper flow", "our flow"):
-            ratio = family(results, name, recipe).ratio().mean(axis=1)
-            best = ratio[1:].max(initial=0)
-            parts.append(f"cf-{name}, {recipe}: {ratio[0]:.2f}, {best:.2f}")
-            if recipe == "paper flow":
-                better &= bool(best > ratio[0])
+        ratio = family(results, name, recipe).ratio().mean(axis=1)
+        best = ratio[1:].max(initial=0)
+        parts.append(f"cf-{name} {ratio[0]:.2f}, {best:.2f}")
+        better &= bool(best > ratio[0])
     return Claim(
-        "Explicit decorrelation in training helps the flow (alpha > 0 is closer to ideal).",
+        "Explicit decorrelation in training helps the flow: alpha > 0 is closer to ideal "
+        f"(here: {_whose(recipe)}).",
         f"Ratio to ideal without, and with the best strength: {'; '.join(parts)}.",
         _verdict(better),
     )
@@ -186,8 +189,8 @@ def _cuts(results: Results) -> list[Claim]:
     ]
 
 
-def _ours(results: Results) -> Claim:
-    closer, points = 0, 0
+def _ours(results: Results) -> list[Claim]:
+    closer, points, enough, parts = 0, 0, True, []
     for name in families(results):
         paper, ours = (
             family(results, name, recipe).ratio().mean(axis=1)
@@ -195,8 +198,19 @@ def _ours(results: Results) -> Claim:
         )
         closer += int(np.sum(ours >= paper))
         points += len(paper)
-    return Claim(
-        "Better training of the flow may make explicit decorrelation unnecessary.",
-        f"Our recipe is at least as close to ideal as the paper's in {closer} of {points} points.",
-        _verdict(closer == points),
-    )
+        if name in ("DisCo", "MoDe"):
+            enough &= bool(ours[0] >= paper.max())
+            parts.append(f"{name} {ours[0]:.2f}, {paper.max():.2f}")
+    return [
+        Claim(
+            "Better training of the flow may make explicit decorrelation unnecessary.",
+            "Ratio to ideal of our recipe without it, and of the paper's at the best strength: "
+            f"{'; '.join(parts)}.",
+            _verdict(enough),
+        ),
+        Claim(
+            "(Ours: the default recipe is at least as close to ideal as the paper's everywhere.)",
+            f"In {closer} of {points} points.",
+            _verdict(closer == points),
+        ),
+    ]
