@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import unsculpt as us
 from unsculpt import FlowDecorrelator
-from unsculpt.models.files import FORMAT, write_model
+from unsculpt.models.files import FORMAT, read_model, write_model
 
 
 @pytest.fixture
@@ -266,3 +266,10 @@ class TestEstimator:
         with pytest.raises(NotFittedError):
             call(FlowDecorrelator(), tmp_path / "model")
         assert not (tmp_path / "model").exists()
+
+
+def test_arrays_in_another_byte_order_come_back(tmp_path):
+    numbers = np.arange(5.0)
+    write_model(tmp_path / "m", {"x": numbers.astype(">f8")}, {})
+    arrays, _ = read_model(tmp_path / "m")
+    np.testing.assert_array_equal(arrays["x"], numbers)

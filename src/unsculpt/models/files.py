@@ -26,7 +26,11 @@ def write_model(
     """Write a model file whole or not at all."""
     about = {"format": FORMAT, "version": version("unsculpt")} | about
     about = json.loads(json.dumps(about, default=_plain))
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    # In this machine's byte order, in which safetensors hands them back.
+    arrays = {
+        name: np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+        for name, array in arrays.items()
+    }
     about |= {"sha256": _checksum(about, arrays)}
     # One entry: safetensors writes several in any order.
     content = save(arrays, metadata={_KEY: json.dumps(about, sort_keys=True)})
