@@ -101,7 +101,8 @@ def global_significance(spectrum: Floats, inside: NDArray[np.bool_], *, seed: in
         nworker=1,
         seed=seed,
     )
-    with redirect_stdout(StringIO()):  # it talks
+    # It talks, and takes the logarithm of p-values that are zero.
+    with redirect_stdout(StringIO()), np.errstate(divide="ignore"):
         hunter.bump_scan(counts, fit_sidebands(counts, inside).expected, is_hist=True)
     # With no pseudo-experiment as extreme the p-value is only known to be below one in npe.
     return float(norm.isf(np.clip(np.ravel(hunter.global_Pval)[0], 1 / hunter.npe, 0.5)))
