@@ -11,8 +11,8 @@ from unsculpt.experiments.presets import Preset
 from unsculpt.experiments.sample import Splits
 from unsculpt.experiments.tasks import Task
 
-# Seconds for a step, and for an event in one model, such that the times of a quick run on two cores
-# and of the paper's on one H200 come out within a third.
+# Seconds for a step, and for an event in one model, such that the time of a quick run on two cores
+# and of the paper's on one H200 come out right, and those of their longer tasks within a third.
 COST = {
     "cpu": {
         "vDNN": (3e-4, 1.4e-6),
