@@ -37,7 +37,8 @@ def test_a_tail_is_found_on_its_side(long_tailed, side):
     attributes, features = coordinates(side * long_tailed)
     tails = Tails.of(attributes, features)
     (low, high), values = tails.start[:, 0], features[:, 0]
-    assert (low == -1) == (side == 1) and (high == 1) == (side == -1)
+    assert (low == -1) == (side == 1)
+    assert (high == 1) == (side == -1)
     beyond = (values < low) | (values > high)
     assert 200 <= beyond.sum() < 400
     assert np.abs(long_tailed[beyond]).min() > 0.95
@@ -63,7 +64,7 @@ def test_only_the_tail_is_stretched_and_its_order_is_kept(long_tailed):
     bulk = features <= tails.start[1]
     assert np.array_equal(stretched[bulk], features[bulk])
     assert np.all(np.diff(stretched[:, 0]) >= 0)
-    assert stretched.max() == pytest.approx(7, abs=0.01)  # the end, and six times the tail's length
+    assert stretched.max() == pytest.approx(7, abs=0.01)  # its end was at 1
 
 
 def test_weights_depend_on_nothing_but_the_attribute(long_tailed):

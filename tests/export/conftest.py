@@ -111,6 +111,18 @@ def two_scores():
 
 
 @pytest.fixture(scope="session")
+def long_tail():
+    """Two attributes, one with tails on both sides that the flow sees stretched."""
+    rng = np.random.default_rng(1)
+    ends = np.where(np.arange(EVENTS) % 30 == 0, 10, 1) * rng.uniform(-1, 1, EVENTS)
+    table = {"ends": ends, "flat": rng.uniform(0, 1, EVENTS)}
+    score = rng.normal(ends)
+    model = quick().fit(score, pd.DataFrame(table))
+    assert np.all(np.abs(model.columns_[0].tails.start[:, 0]) < 1)
+    return Case(model, {"score": score}, table)
+
+
+@pytest.fixture(scope="session")
 def channels():
     """A mass, a channel by name and a year, in the paper's recipe."""
     rng = np.random.default_rng(1)
@@ -172,6 +184,7 @@ def chain(tagger):
         "marked",
         "paper",
         "two_scores",
+        "long_tail",
         "channels",
         "spline",
         "quantile",

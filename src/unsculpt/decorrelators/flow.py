@@ -28,7 +28,8 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
     The default recipe is ours: score and attributes enter through their inclusive empirical CDFs,
     so any score scale works; a small network that is smooth in the attributes shifts the logit
-    and bends it with one rational-quadratic spline; eight such flows are averaged.
+    and bends it with one rational-quadratic spline; eight such flows are averaged. A sparse tail
+    of an attribute is stretched and its events weigh more, so that it is followed too.
     `FlowDecorrelator.paper()` is the paper's.
 
     Args:

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 RARE = 0.04  # a density along the coordinate, as a share of its mean
 FEWEST = 100  # events: fewer say too little to follow them
-STRETCH = 6.0  # how much longer a tail becomes
+STRETCH = 6.0  # added to the length of a tail, where the whole coordinate has 2
 BINS = 50
 
 
