@@ -152,3 +152,8 @@ class TestErrors:
         with pytest.raises(ValueError, match="two inputs would be called 'mass'"):
             to_onnx(tagger.changed(source_=columns).model, tmp_path / "model.onnx")
         assert not list(tmp_path.iterdir())
+
+    def test_a_column_with_the_name_of_the_output(self, tagger, tmp_path):
+        columns = {"score": ["score"], "protected": ["flat"]}
+        with pytest.raises(ValueError, match="an input is called 'flat' like the output"):
+            to_onnx(tagger.changed(source_=columns).model, tmp_path / "model.onnx")

@@ -92,6 +92,8 @@ class Graph:
 
     def output(self, name: str, column: Value) -> None:
         """Declare a column to be an output, (n,)."""
+        if name in self.inputs:
+            raise ValueError(f"an input is called {name!r} like the output; rename that column")
         self.nodes.append(Node("Squeeze", [column.name], name, {"axes": [1]}))
         self.outputs.append(name)
 
