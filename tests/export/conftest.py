@@ -111,18 +111,6 @@ def two_scores():
 
 
 @pytest.fixture(scope="session")
-def long_tail():
-    """Two attributes, one with tails on both sides that the flow sees stretched."""
-    rng, events = np.random.default_rng(1), 30_000
-    ends = np.where(np.arange(events) % 100 == 0, 10, 1) * rng.uniform(-1, 1, events)
-    table = {"ends": ends, "even": rng.uniform(0, 1, events)}
-    score = rng.normal(ends)
-    model = quick().fit(score, pd.DataFrame(table))
-    assert np.all(np.abs(model.columns_[0].tails.start[:, 0]) < 1)
-    return Case(model, {"score": score}, table)
-
-
-@pytest.fixture(scope="session")
 def channels():
     """A mass, a channel by name and a year, in the paper's recipe."""
     rng = np.random.default_rng(1)
@@ -184,7 +172,6 @@ def chain(tagger):
         "marked",
         "paper",
         "two_scores",
-        "long_tail",
         "channels",
         "spline",
         "quantile",

@@ -15,7 +15,6 @@ from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.flow_column import FlowColumn
 from unsculpt.decorrelators.parameters import check_training
 from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
-from unsculpt.decorrelators.tails import Tails
 from unsculpt.models.inputs import Floats
 
 
@@ -28,8 +27,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
     The default recipe is ours: score and attributes enter through their inclusive empirical CDFs,
     so any score scale works; a small network that is smooth in the attributes shifts the logit
-    and bends it with one rational-quadratic spline; eight such flows are averaged. A sparse tail
-    of an attribute is stretched and its events weigh more, so that it is followed too.
+    and bends it with one rational-quadratic spline; eight such flows are averaged.
     `FlowDecorrelator.paper()` is the paper's.
 
     Args:
@@ -124,7 +122,6 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         paper = self.recipe == "paper"
         attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=paper)
         features, _ = attributes.features(protected, "raise")
-        tails = Tails.none(attributes.width) if paper else Tails.of(attributes, features)
         coordinates = [EmpiricalCDF.of(c, weight, 2 if paper else 1024) for c in columns.T]
         rng = np.random.default_rng([self.seed, 1])  # not the engine's stream
         levels = [f.spread(c, rng) for f, c in zip(coordinates, columns.T, strict=True)]
@@ -132,13 +129,13 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         fitted = train(
             self.recipe,
             np.column_stack(levels),
-            tails.stretch(features),
+            features,
             members=self.members,
             seed=self.seed,
             epochs=self.epochs or math.ceil(20 * min(1, (200_000 / events) ** 0.5)),
             batch_size=self.batch_size or int(np.clip(events // 100, 64, 4096)),
             learning_rate=self.learning_rate,
-            weight=weight * tails.weight(features),
+            weight=weight,
             validation=self.validation,
             keep="best" if self.validation else "last",
         )
@@ -150,7 +147,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
                 # Where a table needs nodes: at the quantiles of the sample.
                 coordinate(EmpiricalCDF.of(column, weight).quantiles),
                 self.recipe,
-                tails,
+                attributes.width,
                 parameters_of(fitted.model, i, self.members),
                 attributes.one_axis,
             )
@@ -210,7 +207,6 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays, protected = self.attributes_.state()
-        arrays["protected.tails"] = self.columns_[0].tails.start
         for i, column in enumerate(self.columns_):
             arrays[f"score.{i}.quantiles"] = column.coordinate.quantiles
             arrays[f"score.{i}.levels"] = column.coordinate.levels
@@ -241,7 +237,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
                     EmpiricalCDF(arrays[f"score.{i}.quantiles"], arrays[f"score.{i}.levels"]),
                     arrays[f"score.{i}.nodes"],
                     about["recipe"],
-                    Tails(arrays["protected.tails"]),
+                    self.attributes_.width,
                     [arrays[f"score.{i}.flow.{j}"] for j in range(len(flow))],
                     self.attributes_.one_axis,
                     arrays.get(f"score.{i}.table"),

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.grid import ConditionalGrid
 from unsculpt.decorrelators.table_column import TableColumn
-from unsculpt.decorrelators.tails import Tails
 
 if TYPE_CHECKING:
     from unsculpt.flows import SplineFlow
@@ -32,7 +31,7 @@ class FlowColumn:
         coordinate: maps the score to [0, 1], where the flows live.
         nodes: quantiles of the training sample in that coordinate, where a table needs nodes.
         recipe: of the flows.
-        tails: of their inputs, which they see stretched.
+        features: how many inputs they have.
         parameters: of the members, stacked on the leading axis of every array.
         tabulated: whether there is one input, so that a table can replace the flows.
         tabled: the table's values, if they are known already.
@@ -41,7 +40,7 @@ class FlowColumn:
     coordinate: EmpiricalCDF
     nodes: Floats
     recipe: str
-    tails: Tails
+    features: int
     parameters: list[NDArray[Any]]
     tabulated: bool
     tabled: Floats | None = None
@@ -58,7 +57,7 @@ class FlowColumn:
             return self.table.inverse(level, features)
         from unsculpt.decorrelators.flow_ensemble import invert
 
-        return self.coordinate.inverse(invert(self.flows, level, self.tails.stretch(features)))
+        return self.coordinate.inverse(invert(self.flows, level, features))
 
     def log_density(self, score: Floats, features: Floats) -> Floats:
         """Return the log of the mean density of the members, in units of the score."""
@@ -74,7 +73,7 @@ class FlowColumn:
         """Return CDF and log density of every member, (members, n)."""
         from unsculpt.decorrelators.flow_ensemble import evaluate
 
-        return evaluate(self.flows, level, self.tails.stretch(features))
+        return evaluate(self.flows, level, features)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -86,7 +85,7 @@ class FlowColumn:
         """The members, stacked on the leading axis of every array."""
         from unsculpt.decorrelators.flow_ensemble import restore
 
-        return restore(self.recipe, self.tails.start.shape[1], self.parameters)
+        return restore(self.recipe, self.features, self.parameters)
 
     @cached_property
     def table(self) -> TableColumn:

@@ -136,10 +136,10 @@ def _flat(graph: Graph, step: Any, column: Any, score: Value, features: Value) -
     # By name: importing the classes would import JAX, which some of them do without.
     match type(column).__name__:
         case "FlowColumn":
-            from unsculpt.export.flow import mean_cdf, stretched
+            from unsculpt.export.flow import mean_cdf
 
             level = pieces.level(graph, column.coordinate, score)
-            return mean_cdf(graph, column.flows, level, stretched(graph, column.tails, features))
+            return mean_cdf(graph, column.flows, level, features)
         case "TensorColumn":
             return pieces.tensor(graph, column, score, step.attributes_, features)
         case "QuantileColumn":

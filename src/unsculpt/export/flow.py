@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from unsculpt.decorrelators.tails import Tails
 from unsculpt.export.graph import Graph, Value
 from unsculpt.export.networks import all_but_last, linear, logit, softplus
 from unsculpt.flows import SplineFlow
@@ -14,14 +13,6 @@ from unsculpt.flows.spline_flow import BINS
 # adds to, so that an untrained spline is the identity.
 LEAST = 1e-3
 IDENTITY_SLOPE = np.log(np.expm1(1 - LEAST))
-
-
-def stretched(graph: Graph, tails: Tails, features: Value) -> Value:
-    """Return the inputs with their tails stretched."""
-    (low, high), (down, up) = tails.start, tails.slope
-    below: Value = graph.add("Relu", -1.0 * (features - low)) * down
-    above: Value = graph.add("Relu", features - high) * up
-    return features + above - below
 
 
 def mean_cdf(graph: Graph, flows: SplineFlow, level: Value, features: Value) -> Value:
