@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from unsculpt import FlowDecorrelator
 from unsculpt.datasets import toys
-from unsculpt.decorrelators.chunks import CHUNK
+from unsculpt.decorrelators.chunks import chunk
 
 ROUNDING = 1e-7
 PATHS = ["tagger", "two_attributes", "binary", "paper", "atoms", "channels"]
@@ -89,8 +89,9 @@ def test_ties_stay_ties_wherever_they_stand(name, request):
     transform, scores = at_fixed(request, name)
     value = float(np.median(scores))
     alone = transform(np.array([value]))
-    filled = np.random.default_rng(0).choice(scores, 2 * CHUNK + 37)
-    places = [0, 1, 2, 3, 5, 7, 100, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 36]
+    size = chunk()
+    filled = np.random.default_rng(0).choice(scores, 2 * size + 37)
+    places = [0, 1, 2, 3, 5, 7, 100, size - 1, size, size + 1, 2 * size, 2 * size + 36]
     filled[places] = value
     assert np.all(transform(filled)[places] == alone)
 
