@@ -111,6 +111,19 @@ def two_scores():
 
 
 @pytest.fixture(scope="session")
+def long_tails():
+    """Two attributes, one with a tail on either side."""
+    rng, events = np.random.default_rng(1), 30_000
+    ends = np.where(np.arange(events) % 100 == 0, 10, 1) * rng.uniform(-1, 1, events)
+    table = {"ends": ends, "even": rng.uniform(0, 1, events)}
+    score = rng.normal(ends)
+    model = quick().fit(score, pd.DataFrame(table))
+    slope = model.columns_[0].tails.slope[0]
+    assert slope.min() < 0 < slope.max()
+    return Case(model, {"score": score}, table)
+
+
+@pytest.fixture(scope="session")
 def channels():
     """A mass, a channel by name and a year, in the paper's recipe."""
     rng = np.random.default_rng(1)
@@ -172,6 +185,7 @@ def chain(tagger):
         "marked",
         "paper",
         "two_scores",
+        "long_tails",
         "channels",
         "spline",
         "quantile",

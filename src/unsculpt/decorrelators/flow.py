@@ -15,6 +15,7 @@ from unsculpt.decorrelators.empirical import EmpiricalCDF
 from unsculpt.decorrelators.flow_column import FlowColumn
 from unsculpt.decorrelators.parameters import check_training
 from unsculpt.decorrelators.protected import Outside, ProtectedAttributes
+from unsculpt.decorrelators.tails import Tails
 from unsculpt.models.inputs import Floats
 
 
@@ -122,6 +123,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         paper = self.recipe == "paper"
         attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=paper)
         features, _ = attributes.features(protected, "raise")
+        tails = Tails.none(attributes.width) if paper else Tails.of(attributes, features, weight)
         coordinates = [EmpiricalCDF.of(c, weight, 2 if paper else 1024) for c in columns.T]
         rng = np.random.default_rng([self.seed, 1])  # not the engine's stream
         levels = [f.spread(c, rng) for f, c in zip(coordinates, columns.T, strict=True)]
@@ -129,7 +131,8 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         fitted = train(
             self.recipe,
             np.column_stack(levels),
-            features,
+            tails.widen(features),
+            ramps=len(tails.offset),
             members=self.members,
             seed=self.seed,
             epochs=self.epochs or math.ceil(20 * min(1, (200_000 / events) ** 0.5)),
@@ -147,7 +150,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
                 # Where a table needs nodes: at the quantiles of the sample.
                 coordinate(EmpiricalCDF.of(column, weight).quantiles),
                 self.recipe,
-                attributes.width,
+                tails,
                 parameters_of(fitted.model, i, self.members),
                 attributes.one_axis,
             )
@@ -207,6 +210,8 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays, protected = self.attributes_.state()
+        tails = self.columns_[0].tails
+        arrays |= {"tails.slope": tails.slope, "tails.offset": tails.offset}
         for i, column in enumerate(self.columns_):
             arrays[f"score.{i}.quantiles"] = column.coordinate.quantiles
             arrays[f"score.{i}.levels"] = column.coordinate.levels
@@ -229,6 +234,9 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
+        tails = Tails.none(self.attributes_.width)  # a file from before there were tails
+        if "tails.slope" in arrays:
+            tails = Tails(arrays["tails.slope"], arrays["tails.offset"])
         self.columns_ = []
         for i in range(len(about["scores"])):
             flow = [name for name in arrays if name.startswith(f"score.{i}.flow.")]
@@ -237,7 +245,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
                     EmpiricalCDF(arrays[f"score.{i}.quantiles"], arrays[f"score.{i}.levels"]),
                     arrays[f"score.{i}.nodes"],
                     about["recipe"],
-                    self.attributes_.width,
+                    tails,
                     [arrays[f"score.{i}.flow.{j}"] for j in range(len(flow))],
                     self.attributes_.one_axis,
                     arrays.get(f"score.{i}.table"),

@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unsculpt.decorrelators.empirical import EmpiricalCDF
-from unsculpt.decorrelators.grid import ConditionalGrid
+from unsculpt.decorrelators.grid import ATTRIBUTE_NODES, ConditionalGrid
 from unsculpt.decorrelators.table_column import TableColumn
+from unsculpt.decorrelators.tails import Tails
 
 if TYPE_CHECKING:
     from unsculpt.flows import SplineFlow
 
 Floats = NDArray[np.float64]
-
-ATTRIBUTE_NODES = 257
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class FlowColumn:
         coordinate: maps the score to [0, 1], where the flows live.
         nodes: quantiles of the training sample in that coordinate, where a table needs nodes.
         recipe: of the flows.
-        features: how many inputs they have.
+        tails: the ramps beside their inputs.
         parameters: of the members, stacked on the leading axis of every array.
         tabulated: whether there is one input, so that a table can replace the flows.
         tabled: the table's values, if they are known already.
@@ -40,7 +39,7 @@ class FlowColumn:
     coordinate: EmpiricalCDF
     nodes: Floats
     recipe: str
-    features: int
+    tails: Tails
     parameters: list[NDArray[Any]]
     tabulated: bool
     tabled: Floats | None = None
@@ -57,7 +56,7 @@ class FlowColumn:
             return self.table.inverse(level, features)
         from unsculpt.decorrelators.flow_ensemble import invert
 
-        return self.coordinate.inverse(invert(self.flows, level, features))
+        return self.coordinate.inverse(invert(self.flows, level, self.tails.widen(features)))
 
     def log_density(self, score: Floats, features: Floats) -> Floats:
         """Return the log of the mean density of the members, in units of the score."""
@@ -73,7 +72,7 @@ class FlowColumn:
         """Return CDF and log density of every member, (members, n)."""
         from unsculpt.decorrelators.flow_ensemble import evaluate
 
-        return evaluate(self.flows, level, features)
+        return evaluate(self.flows, level, self.tails.widen(features))
 
     @property
     def range(self) -> tuple[float, float]:
@@ -85,7 +84,7 @@ class FlowColumn:
         """The members, stacked on the leading axis of every array."""
         from unsculpt.decorrelators.flow_ensemble import restore
 
-        return restore(self.recipe, self.features, self.parameters)
+        return restore(self.recipe, len(self.tails.slope), len(self.tails.offset), self.parameters)
 
     @cached_property
     def table(self) -> TableColumn:

@@ -19,12 +19,22 @@ Floats = NDArray[np.float64]
 
 
 def train(
-    recipe: str, levels: Floats, features: Floats, *, members: int, seed: int, **how: Any
+    recipe: str,
+    levels: Floats,
+    features: Floats,
+    *,
+    ramps: int,
+    members: int,
+    seed: int,
+    **how: Any,
 ) -> Fit[SplineFlow]:
-    """Train an ensemble for each column of levels, one after the other, in one program."""
+    """Train an ensemble for each column of levels, one after the other, in one program.
+
+    The last inputs are ramps.
+    """
     scores = levels.shape[1]
     return fit(
-        _new(recipe, features.shape[1], int(scores * members), seed),
+        _new(recipe, features.shape[1] - ramps, ramps, int(scores * members), seed),
         _negative_log_likelihood,
         (levels.astype("f4"), features.astype("f4")),
         seed=seed,
@@ -42,9 +52,9 @@ def parameters_of(flows: SplineFlow, score: int, members: int) -> list[NDArray[A
     return [np.asarray(leaf[rows]) for leaf in jax.tree.leaves(flows)]
 
 
-def restore(recipe: str, features: int, parameters: list[NDArray[Any]]) -> SplineFlow:
+def restore(recipe: str, features: int, ramps: int, parameters: list[NDArray[Any]]) -> SplineFlow:
     """Return the flows that have these parameters."""
-    shapes = eqx.filter_eval_shape(_new, recipe, features, len(parameters[0]), 0)
+    shapes = eqx.filter_eval_shape(_new, recipe, features, ramps, len(parameters[0]), 0)
     flows: SplineFlow = jax.tree.unflatten(jax.tree.structure(shapes), parameters)
     return flows
 
@@ -62,12 +72,13 @@ def invert(flows: SplineFlow, level: Floats, features: Floats) -> Floats:
 
 
 @eqx.filter_jit
-def _new(recipe: str, features: int, members: int, seed: int) -> SplineFlow:
+def _new(recipe: str, features: int, ramps: int, members: int, seed: int) -> SplineFlow:
     """Return untrained flows, stacked on the leading axis of every array."""
-    new = SplineFlow.paper if recipe == "paper" else SplineFlow.smooth
 
     def member(key: PRNGKeyArray) -> SplineFlow:
-        return new(features, key=key)
+        if recipe == "paper":
+            return SplineFlow.paper(features, key=key)
+        return SplineFlow.smooth(features, key=key, ramps=ramps)
 
     flows: SplineFlow = eqx.filter_vmap(member)(jax.random.split(jax.random.key(seed), members))
     return flows

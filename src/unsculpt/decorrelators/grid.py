@@ -12,6 +12,8 @@ from unsculpt.decorrelators.search import between, between_even
 
 Floats = NDArray[np.float64]
 
+ATTRIBUTE_NODES = 257
+
 
 @dataclass(frozen=True)
 class ConditionalGrid:

@@ -14,12 +14,12 @@ from scipy.special import expit, logit
 
 from unsculpt.decorrelators.chunks import in_chunks
 from unsculpt.decorrelators.empirical import EmpiricalCDF
+from unsculpt.decorrelators.grid import ATTRIBUTE_NODES
 from unsculpt.decorrelators.quantile_network import QuantileNetwork
 from unsculpt.decorrelators.quantile_spline import inverse_spline, spline
 
 Floats = NDArray[np.float64]
 
-ATTRIBUTE_NODES = 257
 EDGE = 1e-12  # nearest that a quantile comes to the ends of its coordinate
 
 

@@ -139,7 +139,7 @@ def _flat(graph: Graph, step: Any, column: Any, score: Value, features: Value) -
             from unsculpt.export.flow import mean_cdf
 
             level = pieces.level(graph, column.coordinate, score)
-            return mean_cdf(graph, column.flows, level, features)
+            return mean_cdf(graph, column.flows, column.tails, level, features)
         case "TensorColumn":
             return pieces.tensor(graph, column, score, step.attributes_, features)
         case "QuantileColumn":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unsculpt.decorrelators.tails import Tails
 from unsculpt.export.graph import Graph, Value
 from unsculpt.export.networks import all_but_last, linear, logit, softplus
 from unsculpt.flows import SplineFlow
@@ -15,10 +16,14 @@ LEAST = 1e-3
 IDENTITY_SLOPE = np.log(np.expm1(1 - LEAST))
 
 
-def mean_cdf(graph: Graph, flows: SplineFlow, level: Value, features: Value) -> Value:
+def mean_cdf(graph: Graph, flows: SplineFlow, tails: Tails, level: Value, features: Value) -> Value:
     """Return the mean of the members' conditional CDFs, evaluated side by side: (members, n, 1)."""
     for conditioner in flows.conditioners:
         hidden, last = all_but_last(graph, conditioner, features)
+        if len(tails.offset):
+            ramps = graph.add("Relu", features @ tails.slope - tails.offset)
+            each = ramps + np.zeros((len(last.bias), 1, 1))  # of the members
+            hidden = graph.add("Concat", hidden, each, axis=-1)
         start = 0
         if flows.shift:
             level = _shift_logit(

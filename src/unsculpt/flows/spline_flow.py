@@ -42,11 +42,10 @@ class SplineFlow(eqx.Module):
         return SplineFlow(layers, shift=False)
 
     @staticmethod
-    def smooth(features: int, *, key: PRNGKeyArray) -> SplineFlow:
-        """One shift of the logit and one spline, both smooth in the attributes."""
-        return SplineFlow(
-            [SmoothConditioner(features, 2 + _SPLINE_PARAMETERS, key=key)], shift=True
-        )
+    def smooth(features: int, *, key: PRNGKeyArray, ramps: int = 0) -> SplineFlow:
+        """One shift of the logit and one spline, both smooth in the attributes but for ramps."""
+        network = SmoothConditioner(features, 2 + _SPLINE_PARAMETERS, key=key, ramps=ramps)
+        return SplineFlow([network], shift=True)
 
     def __call__(
         self, score: Float[Array, ""], features: Float[Array, " f"]
