@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unsculpt.experiments.results import Results, families, family
+from unsculpt.experiments.evaluation import jackknife
+from unsculpt.experiments.results import Floats, Results, families, family
 
 
 class Claim(NamedTuple):
@@ -190,19 +191,17 @@ def _cuts(results: Results) -> list[Claim]:
 
 
 def _ours(results: Results) -> list[Claim]:
-    enough, parts, points, trainings = True, [], [], []
+    enough, parts, points, errors = True, [], [], []
     for name in families(results):
-        both = [family(results, name, recipe).ratio() for recipe in ("paper flow", "our flow")]
-        paper, ours = (ratio.mean(axis=1) for ratio in both)
+        both = [family(results, name, recipe) for recipe in ("paper flow", "our flow")]
+        paper, ours = (rows.ratio().mean(axis=1) for rows in both)
         points.append([paper, ours])
-        trainings.append(both[1] - both[0])
+        errors.append(_error_of_difference(*both))
         if name in ("DisCo", "MoDe"):
             enough &= bool(ours[0] >= paper.max())
             parts.append(f"{name} {ours[0]:.2f}, {paper.max():.2f}")
     paper, ours = np.concatenate(points, axis=1)
-    ahead = np.concatenate(trainings)
-    error = ahead.std(axis=1) / max(1, ahead.shape[1] - 1) ** 0.5
-    behind = np.sum(ahead.mean(axis=1) < -2 * error)
+    behind = np.sum(ours - paper < -2 * np.concatenate(errors))
     return [
         Claim(
             "Better training of the flow may make explicit decorrelation unnecessary.",
@@ -211,10 +210,27 @@ def _ours(results: Results) -> list[Claim]:
             _verdict(enough),
         ),
         Claim(
-            "(Ours: the default recipe is at least as close to ideal as the paper's everywhere.)",
-            f"In {np.sum(ours >= paper)} of {len(ours)} points; behind by more than twice the "
-            f"error of the difference in {behind}. Mean of these points: {ours.mean():.2f}, "
-            f"the paper's {paper.mean():.2f}.",
-            _verdict(bool(np.all(ours >= paper))),
+            "(Ours: within errors the default recipe is at least as close to ideal as the paper's "
+            "everywhere.)",
+            f"It is behind by more than twice the error of the difference in {behind} of "
+            f"{len(ours)} points, and the closer one in {np.sum(ours > paper)}, the error being "
+            "that of the trainings and of the test jets. Mean of these points: "
+            f"{ours.mean():.2f}, the paper's {paper.mean():.2f}.",
+            _verdict(not behind),
         ),
     ]
+
+
+def _error_of_difference(one: Results, other: Results) -> Floats:
+    """Return the error of the difference of two mean ratios to ideal, at every strength.
+
+    All trainings are judged on the same jets, so what these happen to be does not average out.
+    """
+    trainings = other.ratio() - one.ratio()
+    of_trainings = trainings.std(axis=1) / max(1, trainings.shape[1] - 1) ** 0.5
+    without = [
+        (rows.grid("inverse_jsd50_without") / rows.grid("ideal")[..., None]).mean(axis=1)
+        for rows in (one, other)
+    ]
+    error: Floats = np.hypot(of_trainings, jackknife(without[1] - without[0]))
+    return error
