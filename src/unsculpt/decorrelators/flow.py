@@ -27,8 +27,9 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
     background there is untouched (Klein and Golling, arXiv:2211.02486).
 
     The default recipe is ours: score and attributes enter through their inclusive empirical CDFs,
-    so any score scale works; a small network that is smooth in the attributes shifts the logit
-    and bends it with one rational-quadratic spline; eight such flows are averaged.
+    so any score scale works; a small network that is smooth in the attributes, but for ramps over
+    their long tails, shifts the logit and bends it with one rational-quadratic spline; eight such
+    flows are averaged.
     `FlowDecorrelator.paper()` is the paper's.
 
     Args:
@@ -174,7 +175,8 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
         """Return the conditional CDF of each score, on [0, 1].
 
         With one continuous attribute the flow is tabulated once and interpolated, which agrees
-        with the flow itself to 3e-4 or better and costs a few reads of memory an event.
+        with the flow itself to 3e-4 or better, in a long tail of the attribute to 1e-3, and costs
+        a few reads of memory an event.
         """
         return super().transform(scores, protected)
 

@@ -13,22 +13,21 @@ from unsculpt.decorrelators.protected import Continuous, ProtectedAttributes
 Floats = NDArray[np.float64]
 
 RARE = 0.04  # a density along the coordinate, as a share of its mean
-FEWEST = 100  # events: fewer say too little
-LEFT = (1, 1 / 2, 1 / 4, 1 / 8)  # how much of a tail lies beyond the start of each ramp
-HEIGHT = 3.0  # of a ramp at its end
-SHORTEST = 0.05  # ramp: a steeper one is a step
+FEWEST = 50  # events beyond the start of a ramp, by their weights: fewer say too little
+HEIGHT = 3.0
+SHORTEST = 1 / 32  # ramp: a steeper one is a step
 
 
 @dataclass(frozen=True)
 class Tails:
-    """Ramps over the tails of a flow's inputs: zero in the bulk, rising from there to the end.
+    """Ramps over the tails of a flow's inputs: zero in the bulk, rising up to the last events.
 
     Few events in a long tail hardly move a network that the bulk wants smooth. With ramps beside
     its inputs a flow can follow them, and without a tail there are none.
 
     Attributes:
         slope: of each ramp along each input, (f, ramps).
-        offset: where it begins, times its slope, (ramps,).
+        offset: a ramp is slope times input minus this, between 0 and HEIGHT, (ramps,).
     """
 
     slope: Floats
@@ -46,33 +45,44 @@ class Tails:
         for attribute in attributes.attributes:
             if isinstance(attribute, Continuous):
                 for side in (-1, 1):
-                    start = _starts(side * features[:, column], np.abs(weight))
-                    slope = np.zeros((features.shape[1], len(start)))
-                    slope[column] = side * HEIGHT / (1 - start)
+                    starts, end = _ramps(side * features[:, column], weight)
+                    steepness = HEIGHT / (end - starts)
+                    slope = np.zeros((features.shape[1], len(starts)))
+                    slope[column] = side * steepness
                     slopes.append(slope)
-                    offsets.append(HEIGHT * start / (1 - start))
+                    offsets.append(steepness * starts)
             column += attribute.width
         return cls(np.hstack(slopes), np.concatenate(offsets))
 
     def widen(self, features: Floats) -> Floats:
         """Return the inputs with the ramps beside them, (n, f + ramps)."""
-        return np.hstack([features, np.maximum(features @ self.slope - self.offset, 0)])
+        return np.hstack([features, np.clip(features @ self.slope - self.offset, 0, HEIGHT)])
 
 
-def _starts(values: Floats, weight: Floats) -> Floats:
-    """Return where the ramps over the upper tail begin, on the coordinate's [-1, 1].
+def _ramps(values: Floats, weight: Floats) -> tuple[Floats, float]:
+    """Return where the ramps over the upper tail start and end, on the coordinate's [-1, 1].
 
-    The tail begins past the middle, where the density of all that is beyond becomes RARE. Ramps
-    begin at nodes of the table, which then is straight where they are.
+    The tail starts past the middle, where the density of all that is beyond becomes RARE. More
+    ramps start where a half, a quarter and so on of it are left, as long as that is enough to
+    learn from. All end where a tenth of the last part is left, so that nothing is extrapolated
+    far. They bend at nodes of the table.
     """
     order = np.argsort(values)
-    values, share = values[order], np.cumsum(weight[order]) / weight.sum()
+    values, weight = values[order], weight[order]
+    share = np.cumsum(np.abs(weight)) / np.abs(weight).sum()
     step = 2 / (ATTRIBUTE_NODES - 1)
     nodes = np.arange(0, 1, step)
     beyond = 1 - np.interp(nodes, values, share)
-    (rare,) = np.nonzero(beyond < RARE * (1 - nodes) / 2)
-    if not len(rare) or np.sum(values > nodes[rare[0]]) < FEWEST:
-        return np.zeros(0)
-    wanted = np.interp(1 - beyond[rare[0]] * np.array(LEFT), share, values)
-    starts = np.unique(np.round(wanted / step)) * step
-    return np.asarray(starts[starts <= 1 - SHORTEST])
+    left = [*beyond[beyond < RARE * (1 - nodes) / 2][:1]]
+    while left and _effective(weight[share > 1 - left[-1]]) >= FEWEST:
+        left.append(left[-1] / 2)
+    if len(left) < 2:
+        return np.zeros(0), 1.0
+    left[-1] = left[-2] / 10
+    *starts, end = np.round(np.interp(1 - np.array(left), share, values) / step) * step
+    return np.array([start for start in starts if end - start >= SHORTEST]), end
+
+
+def _effective(weight: Floats) -> float:
+    """Return how many events of equal weight say as much; none if they sum to less than zero."""
+    return float(max(weight.sum(), 0) ** 2 / (weight**2).sum()) if weight.any() else 0.0
