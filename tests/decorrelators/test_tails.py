@@ -7,7 +7,7 @@ from scipy.stats import norm
 import unsculpt as us
 from unsculpt.datasets import toys
 from unsculpt.decorrelators.protected import ProtectedAttributes
-from unsculpt.decorrelators.tails import FEWEST, Tails
+from unsculpt.decorrelators.tails import FEWEST, HEIGHT, Tails
 
 EVENTS, RARE = 40_000, 400
 
@@ -39,26 +39,30 @@ def test_a_spectrum_that_fills_its_range_has_no_tails(values):
 
 
 @pytest.mark.parametrize("side", [1, -1])
-def test_each_ramp_ends_where_half_of_the_tail_is_left(mass, side):
+def test_ramps_rise_over_the_tail_its_last_half_quarter_and_eighth(mass, side):
     order = np.argsort(mass)
     ramps = ramps_of(side * mass[order])
-    assert ramps.shape == (EVENTS, 3)
+    assert ramps.shape == (EVENTS, 4)
     assert np.all(ramps[mass[order] < 0.9] == 0)
     assert np.all(np.diff(ramps, axis=0) >= 0)
-    assert np.all(ramps[-FEWEST:] == 1)  # enough to learn what comes after the last
-    begin, end = (ramps > 0).sum(axis=0), (ramps == 1).sum(axis=0)
-    assert RARE <= begin[0] < 1.5 * RARE
-    np.testing.assert_allclose(end, begin / 2, rtol=0.1)  # ramps bend at nodes of the table
-    assert np.array_equal(begin[1:], end[:-1])
+    # To the nearest nodes of the table.
+    tail, *parts = (ramps > 0).sum(axis=0)
+    assert RARE <= tail < 1.5 * RARE
+    np.testing.assert_allclose(parts, tail / np.array([2, 4, 8]), rtol=0.1)
+    assert parts[-1] >= FEWEST
+    last = (ramps == HEIGHT).sum(axis=0)
+    assert np.all(last == last[0])
+    assert 5 <= last[0] <= 10
 
 
 def test_a_tail_of_few_events_is_left_alone(mass):
-    few = np.concatenate([mass[mass < 1], mass[mass > 1][: FEWEST // 2]])
+    few = mass[:: EVENTS // 2000]
+    assert 0 < (few > 1).sum() < FEWEST
     assert ramps_of(few).shape[1] == 0
 
 
 def test_events_that_cancel_say_nothing(mass):
-    sign = np.where(np.arange(EVENTS) % 5 < 2, -1.0, 1.0)
+    sign = np.where(np.arange(EVENTS) % 2, -1.0, 1.0)
     assert ramps_of(mass, weight=np.where(mass > 1, sign, 1)).shape[1] == 0
 
 
@@ -72,8 +76,8 @@ def test_an_outlier_beyond_a_sharp_edge_is_no_tail(mass):
 
 
 def test_an_overflow_bin_has_a_ramp_that_ends_there(mass):
-    (ramp,) = ramps_of(np.where(mass > 1, 3, mass)).T
-    assert np.array_equal(ramp == 1, mass > 1)
+    for ramp in ramps_of(np.where(mass > 1, 3, mass)).T:
+        assert np.array_equal(ramp == HEIGHT, mass > 1)
 
 
 def test_a_rare_category_is_no_tail(mass):
@@ -129,7 +133,7 @@ def test_the_table_keeps_up_with_the_ramps(fitted):
     (column,) = flow.columns_
     features, _ = flow.attributes_.features(mass, "raise")
     exact = column._members(column.coordinate(score), features)[0].mean(axis=0)
-    np.testing.assert_allclose(flow.transform(score, mass), exact, atol=1e-3)
+    np.testing.assert_allclose(flow.transform(score, mass), exact, atol=3e-3)
 
 
 @pytest.mark.parametrize("name", ["one", "two"])

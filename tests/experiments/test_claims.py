@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+
+from unsculpt.experiments.claims import _error_of_difference
+from unsculpt.experiments.results import Results
+
+TRAININGS, JETS = np.array([3.0, -1, -4, 2]), np.array([1.0, -2, 0, 1, -1, 2, 0, -1, 1, -1])
+
+
+def results(trainings=0, jets=0):
+    """Four trainings of one point, whose ratio to ideal is 0.6 but for noise of either kind."""
+    noise = np.broadcast_to(trainings, 4)
+    return Results(
+        [
+            {
+                "alpha": 25.0,
+                "seed": seed,
+                "ideal": 100.0,
+                "inverse_jsd50": 60 + noise[seed],
+                "inverse_jsd50_without": list(60 + noise[seed] + np.broadcast_to(jets, 10)),
+            }
+            for seed in range(4)
+        ]
+    )
+
+
+def test_noise_that_both_recipes_share_is_no_error_of_their_difference():
+    both = results(TRAININGS, JETS)
+    assert _error_of_difference(both, both) == pytest.approx(0)
+
+
+def test_trainings_average_out():
+    error = _error_of_difference(results(TRAININGS), results())
+    assert error == pytest.approx(np.std(TRAININGS, ddof=1) / 4**0.5 / 100)
+
+
+def test_test_jets_do_not_average_out():
+    error = _error_of_difference(results(jets=JETS), results())
+    assert error == pytest.approx((9 / 10 * np.sum((JETS - JETS.mean()) ** 2)) ** 0.5 / 100)
+
+
+def test_both_add_in_quadrature():
+    parts = [
+        _error_of_difference(results(**x), results())
+        for x in ({"trainings": TRAININGS}, {"jets": JETS})
+    ]
+    error = _error_of_difference(results(TRAININGS, JETS), results())
+    assert error == pytest.approx(np.hypot(*parts))
