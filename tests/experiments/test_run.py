@@ -1,4 +1,5 @@
 import io
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -68,6 +69,17 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tiny, tmp_path, monkeypatch
     plan = tasks(tiny, splits(None, tiny.jets).fingerprint)
     assert [task for task in performed if task] == plan
     assert pq.read_table(tmp_path / "results.parquet").num_rows == len(plan)
+
+
+@pytest.mark.parametrize("before", [{"unsculpt": "0.0.1"}, {}])
+def test_a_folder_of_another_version_is_left_alone(tiny, tmp_path, before):
+    about = json.dumps({"preset": {}, "data": None, **before})
+    (tmp_path / "run.json").write_text(about)
+    begun_by = before.get("unsculpt", "before 0.1")
+    with pytest.raises(ValueError, match=f"was begun by unsculpt {begun_by}.*another folder"):
+        grid.run(tiny, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+    assert (tmp_path / "run.json").read_text() == about
 
 
 def test_the_plan_comes_first(tiny, tmp_path, monkeypatch):

@@ -7,9 +7,11 @@ import time
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
+from unsculpt import __version__
 from unsculpt.experiments.cluster import complete_on_cluster
 from unsculpt.experiments.finished import finished
 from unsculpt.experiments.plan import show_plan
@@ -50,10 +52,12 @@ def run(
     source = None if data is None else Path(data)
     jets, store = splits(source, preset.jets), Store(Path(output))
     plan = tasks(preset, jets.fingerprint)
-    store.folder.mkdir(parents=True, exist_ok=True)
-    about = {"preset": asdict(preset), "data": None if source is None else str(source)}
-    with whole(store.folder / "run.json") as draft:
-        draft.write_text(json.dumps(about, indent=1))
+    about = {
+        "preset": asdict(preset),
+        "data": None if source is None else str(source),
+        "unsculpt": __version__,
+    }
+    _describe(store.folder / "run.json", about)
     todo = [task for task in plan if not store.has(task)]
     show_plan(plan, todo, preset, jets, console)
     if scheduler is None and workers is None:
@@ -63,6 +67,20 @@ def run(
             todo, source, preset.jets, store, console, scheduler=scheduler, workers=workers
         )
     return store.merge(plan + studies(preset, jets.fingerprint))
+
+
+def _describe(path: Path, about: dict[str, Any]) -> None:
+    """Write what a folder is about; refuse one of another version, whose recipes may differ."""
+    if path.exists():
+        before = json.loads(path.read_text()).get("unsculpt", "before 0.1")
+        if before != about["unsculpt"]:
+            raise ValueError(
+                f"{path.parent} was begun by unsculpt {before}, and this is {about['unsculpt']}: "
+                "their results do not belong in one table; choose another folder for the output"
+            )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole(path) as draft:
+        draft.write_text(json.dumps(about, indent=1))
 
 
 def study(output: str | Path, *, console: Console | None = None) -> Path:
