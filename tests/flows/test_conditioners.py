@@ -67,19 +67,19 @@ def test_residual_conditioner_agrees_with_nflows():
 
 
 def test_smooth_conditioner_starts_near_zero_at_every_value():
-    net = SmoothConditioner(1, 27, key=jax.random.key(0))
+    net = SmoothConditioner(1, 29, key=jax.random.key(0))
     outputs = jax.vmap(net)(jnp.linspace(-1, 1, 101)[:, None])
     assert float(abs(outputs).max()) < 0.3
 
 
 def test_smooth_conditioner_depends_on_every_attribute():
-    net = SmoothConditioner(3, 27, key=jax.random.key(0))
+    net = SmoothConditioner(3, 29, key=jax.random.key(0))
     slope = jax.jacobian(net)(jnp.zeros(3))
     assert np.all(abs(slope).max(axis=0) > 0)
 
 
 def test_ramps_change_nothing_until_they_are_trained():
-    plain, ramped = (SmoothConditioner(2, 27, key=jax.random.key(0), ramps=r) for r in (0, 3))
+    plain, ramped = (SmoothConditioner(2, 29, key=jax.random.key(0), ramps=r) for r in (0, 3))
     inputs = jnp.array([0.3, -0.2, 1.0, 2.0, 3.0])
     np.testing.assert_allclose(ramped(inputs), plain(inputs[:2]), atol=1e-6)
     slope = jax.jacobian(lambda weight: eqx.tree_at(last, ramped, weight)(inputs))(last(ramped))

@@ -3,7 +3,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from unsculpt.flows import ResidualConditioner, SmoothConditioner, SplineFlow
 
@@ -47,12 +47,26 @@ def test_paper_has_three_layers_of_25_numbers_from_two_residual_blocks_of_64():
         assert all(layer.weight.shape == (64, 64) for block in net.blocks for layer in block)
 
 
-def test_smooth_has_one_layer_of_a_shift_a_width_and_25_numbers():
+def test_smooth_has_one_layer_of_a_shift_three_widths_and_25_numbers():
     flow = SplineFlow.smooth(3, key=jax.random.key(0))
     (net,) = flow.conditioners
     assert flow.shift
     assert isinstance(net, SmoothConditioner)
-    assert net(jnp.zeros(3)).shape == (27,)
+    assert net(jnp.zeros(3)).shape == (29,)
+
+
+@pytest.mark.usefixtures("x64")
+def test_the_ends_of_the_logit_are_stretched_once_more():
+    shift, log_width, log_above, log_below = 0.5, 0.1, -0.7, 0.4
+    numbers = jnp.asarray([shift, log_width, log_above, log_below, *[0.0] * 25])
+    flow = SplineFlow([lambda features: numbers], shift=True)
+    z = np.array([-22.0, -20.0, -0.5, shift, 1.5, 12.0, 13.0])
+    cdf = logit(at(flow, 0.0)(expit(z))[0])
+    low, middle, high = cdf[1] - cdf[0], cdf[4] - cdf[2], cdf[6] - cdf[5]
+    assert cdf[3] == pytest.approx(0, abs=0.03)
+    assert low == pytest.approx(2 * np.exp(-log_width - log_below), rel=1e-3)
+    assert middle == pytest.approx(2 * np.exp(-log_width), rel=0.05)
+    assert high == pytest.approx(np.exp(-log_width - log_above), rel=1e-3)
 
 
 def test_untrained_smooth_flow_is_close_to_the_identity():

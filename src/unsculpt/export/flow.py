@@ -8,7 +8,7 @@ from unsculpt.decorrelators.tails import HEIGHT, Tails
 from unsculpt.export.graph import Graph, Value
 from unsculpt.export.networks import all_but_last, linear, logit, softplus
 from unsculpt.flows import SplineFlow
-from unsculpt.flows.spline_flow import BINS
+from unsculpt.flows.spline_flow import BINS, END
 
 # FlowJAX's splines: least width and height of a bin, least slope at a knot, and what the network
 # adds to, so that an untrained spline is the identity.
@@ -26,20 +26,23 @@ def mean_cdf(graph: Graph, flows: SplineFlow, tails: Tails, level: Value, featur
             hidden = graph.add("Concat", hidden, each, axis=-1)
         start = 0
         if flows.shift:
-            level = _shift_logit(
-                graph, level, linear(last, hidden, 0, 1), linear(last, hidden, 1, 2)
-            )
-            start = 2
+            start = 4
+            stretch = [linear(last, hidden, i, i + 1) for i in range(start)]
+            level = _shift_logit(graph, level, *stretch)
         ends = np.cumsum([start, BINS, BINS, BINS + 1])
         widths, heights, slopes = (linear(last, hidden, *ends[i : i + 2]) for i in range(3))
         level = _spline(graph, level, widths, heights, slopes)
     return graph.add("ReduceMean", level, axes=[0], keepdims=0)
 
 
-def _shift_logit(graph: Graph, level: Value, shift: Value, log_width: Value) -> Value:
+def _shift_logit(
+    graph: Graph, level: Value, shift: Value, log_width: Value, log_above: Value, log_below: Value
+) -> Value:
     edge = np.finfo(np.float64).eps
-    before = logit(graph, level, edge, 1 - edge)
-    return graph.add("Sigmoid", (before - shift) * graph.add("Exp", -1.0 * log_width))
+    width, above, below = (graph.add("Exp", -1.0 * x) for x in (log_width, log_above, log_below))
+    middle = (logit(graph, level, edge, 1 - edge) - shift) * width
+    over, under = softplus(graph, middle - END), softplus(graph, -1.0 * middle - END)
+    return graph.add("Sigmoid", middle + (above - 1.0) * over - (below - 1.0) * under)
 
 
 def _spline(graph: Graph, x: Value, widths: Value, heights: Value, slopes: Value) -> Value:

@@ -10,13 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from flowjax.bijections import RationalQuadraticSpline
 from flowjax.utils import get_ravelled_pytree_constructor
-from jax.nn import softplus
+from jax.nn import sigmoid, softplus
 from jaxtyping import Array, Float, PRNGKeyArray
 from paramax import unwrap
 
 from unsculpt.flows.conditioners import ResidualConditioner, SmoothConditioner
 
 BINS = 8
+END = 4.0  # where an end of the logit starts, smoothly: the last 2% of the events
 _spline_from, _SPLINE_PARAMETERS = get_ravelled_pytree_constructor(
     RationalQuadraticSpline(knots=BINS - 1, interval=(0.0, 1.0)), eqx.is_inexact_array
 )
@@ -27,8 +28,9 @@ class SplineFlow(eqx.Module):
 
     Attributes:
         conditioners: one for each layer; the paper's recipe has three, each moving a spline.
-        shift: whether the first layer shifts and scales the logit before its spline. A tagger's
-            response moves mostly so, and two numbers are learned with less noise than many.
+        shift: whether the first layer shifts and stretches the logit before its spline, and its
+            two ends once more. A tagger's response moves mostly so, and four numbers are learned
+            with less noise than many. The ends are for hard cuts: there a spline is straight.
     """
 
     conditioners: Sequence[ResidualConditioner | SmoothConditioner]
@@ -44,7 +46,7 @@ class SplineFlow(eqx.Module):
     @staticmethod
     def smooth(features: int, *, key: PRNGKeyArray, ramps: int = 0) -> SplineFlow:
         """One shift of the logit and one spline, both smooth in the attributes but for ramps."""
-        network = SmoothConditioner(features, 2 + _SPLINE_PARAMETERS, key=key, ramps=ramps)
+        network = SmoothConditioner(features, 4 + _SPLINE_PARAMETERS, key=key, ramps=ramps)
         return SplineFlow([network], shift=True)
 
     def __call__(
@@ -55,22 +57,30 @@ class SplineFlow(eqx.Module):
         for conditioner in self.conditioners:
             knots = conditioner(features)
             if self.shift:
-                score, log_slope = _shift_logit(score, *knots[:2])
-                log_density, knots = log_density + log_slope, knots[2:]
+                score, log_slope = _shift_logit(score, *knots[:4])
+                log_density, knots = log_density + log_slope, knots[4:]
             score, log_slope = unwrap(_spline_from(knots)).transform_and_log_det(score)
             log_density += log_slope
         return score, log_density
 
 
 def _shift_logit(
-    score: Float[Array, ""], shift: Float[Array, ""], log_width: Float[Array, ""]
+    score: Float[Array, ""],
+    shift: Float[Array, ""],
+    log_width: Float[Array, ""],
+    log_above: Float[Array, ""],
+    log_below: Float[Array, ""],
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Shift and scale the logit of a score on [0, 1]; also return the log of the slope."""
+    """Shift and stretch the logit of a score on [0, 1], and what is above and below END once more.
+
+    Also return the log of the slope.
+    """
     edge = np.finfo(score.dtype).eps
     score = jnp.clip(score, edge, 1 - edge)
     before = jnp.log(score) - jnp.log1p(-score)
-    after = (before - shift) * jnp.exp(-log_width)
-    log_slope = (
-        softplus(before) + softplus(-before) - softplus(after) - softplus(-after) - log_width
-    )
-    return jax.nn.sigmoid(after), log_slope
+    middle = (before - shift) * jnp.exp(-log_width)
+    above, below = jnp.expm1(-log_above), jnp.expm1(-log_below)
+    after = middle + above * softplus(middle - END) - below * softplus(-middle - END)
+    slope = 1 + above * sigmoid(middle - END) + below * sigmoid(-middle - END)
+    log_slope = softplus(before) + softplus(-before) - softplus(after) - softplus(-after)
+    return sigmoid(after), log_slope + jnp.log(slope) - log_width
