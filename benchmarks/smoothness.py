@@ -20,6 +20,7 @@ from sculpting import BINS, TEST_BACKGROUND, TEST_SIGNAL, jsd
 from unsculpt import FlowDecorrelator, metrics
 from unsculpt.datasets import toys
 from unsculpt.decorrelators import flow_ensemble as flows
+from unsculpt.flows.spline_flow import PLACES
 
 EVENTS, STRENGTHS = (2_000, 10_000, 50_000, 110_000), (0.0, 30.0, 100.0)
 STEP, POINTS = 1 / 16, 32
@@ -29,14 +30,14 @@ likelihood = flows._negative_log_likelihood
 def curvature(flow, features):
     """Squared second differences of the flow's parameters along the attribute, summed.
 
-    The spline counts ten times the shift and width: what it describes beyond them should change
+    The spline counts ten times the shift and widths: what it describes beyond them should change
     slowest.
     """
 
     def bend(point):
         (parameters,) = flow.conditioners
         second = parameters(point + STEP) - 2 * parameters(point) + parameters(point - STEP)
-        return (second[:2] ** 2).sum() + 10 * (second[2:] ** 2).sum()
+        return (second[:PLACES] ** 2).sum() + 10 * (second[PLACES:] ** 2).sum()
 
     return jnp.sum(jax.vmap(bend)(features))
 

@@ -155,14 +155,3 @@ def test_tails_survive_a_file(fitted, name, tmp_path):
     for method in ("transform", "log_prob"):
         expected = getattr(flow, method)(score, protected)
         assert np.array_equal(getattr(again, method)(score, protected), expected)
-
-
-def test_a_file_from_before_there_were_tails():
-    toy = toys.tagger(1000, 0, seed=0)
-    flow = us.FlowDecorrelator(members=1, epochs=1).fit(toy.score, toy.protected)
-    arrays, about = flow._state()
-    old = {name: array for name, array in arrays.items() if not name.startswith("tails")}
-    again = us.FlowDecorrelator()
-    again._restore(old, about)
-    expected = flow.log_prob(toy.score, toy.protected)
-    assert np.array_equal(again.log_prob(toy.score, toy.protected), expected)

@@ -75,7 +75,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tiny, tmp_path, monkeypatch
 def test_a_folder_of_another_version_is_left_alone(tiny, tmp_path, before):
     about = json.dumps({"preset": {}, "data": None, **before})
     (tmp_path / "run.json").write_text(about)
-    begun_by = before.get("unsculpt", "before 0.1")
+    begun_by = before.get("unsculpt", "of unknown version")
     with pytest.raises(ValueError, match=f"was begun by unsculpt {begun_by}.*another folder"):
         grid.run(tiny, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]

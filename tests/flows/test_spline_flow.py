@@ -124,6 +124,19 @@ def test_single_precision_gives_finite_densities_at_both_ends():
         assert np.isfinite(log_density).all()
 
 
+@pytest.mark.parametrize("ends", [(20.0, 20.0), (-20.0, -20.0)])
+def test_single_precision_gives_finite_densities_where_an_end_is_stretched_beyond_reason(ends):
+    numbers = jnp.asarray([0.0, -1.0, *ends, *[0.0] * 25], dtype="f4")
+
+    def log_density(numbers, score):
+        return SplineFlow([lambda features: numbers], shift=True)(score, jnp.zeros(1))[1]
+
+    for score in jnp.asarray([0.0, 1e-3, 0.5, 0.999, 1.0], dtype="f4"):
+        value, slope = jax.value_and_grad(log_density)(numbers, score)
+        assert np.isfinite(value)
+        assert np.isfinite(slope).all()
+
+
 @pytest.mark.usefixtures("x64")
 def test_the_spline_is_that_of_nflows():
     torch = pytest.importorskip("torch")

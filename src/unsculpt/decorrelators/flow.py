@@ -28,9 +28,8 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
     The default recipe is ours: score and attributes enter through their inclusive empirical CDFs,
     so any score scale works; a small network that is smooth in the attributes, but for ramps over
-    their long tails, shifts the logit and bends it with one rational-quadratic spline; eight such
-    flows are averaged.
-    `FlowDecorrelator.paper()` is the paper's.
+    their long tails, shifts and stretches the logit and bends it with one rational-quadratic
+    spline; eight such flows are averaged. `FlowDecorrelator.paper()` is the paper's.
 
     Args:
         members: flows in the ensemble; their mean is the answer.
@@ -236,9 +235,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
-        tails = Tails.none(self.attributes_.width)  # a file from before there were tails
-        if "tails.slope" in arrays:
-            tails = Tails(arrays["tails.slope"], arrays["tails.offset"])
+        tails = Tails(arrays["tails.slope"], arrays["tails.offset"])
         self.columns_ = []
         for i in range(len(about["scores"])):
             flow = [name for name in arrays if name.startswith(f"score.{i}.flow.")]

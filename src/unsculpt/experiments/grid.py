@@ -7,7 +7,6 @@ import time
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -57,7 +56,12 @@ def run(
         "data": None if source is None else str(source),
         "unsculpt": __version__,
     }
-    _describe(store.folder / "run.json", about)
+    description = store.folder / "run.json"
+    if description.exists():
+        _check_version(description)
+    store.folder.mkdir(parents=True, exist_ok=True)
+    with whole(description) as draft:
+        draft.write_text(json.dumps(about, indent=1))
     todo = [task for task in plan if not store.has(task)]
     show_plan(plan, todo, preset, jets, console)
     if scheduler is None and workers is None:
@@ -69,18 +73,14 @@ def run(
     return store.merge(plan + studies(preset, jets.fingerprint))
 
 
-def _describe(path: Path, about: dict[str, Any]) -> None:
-    """Write what a folder is about; refuse one of another version, whose recipes may differ."""
-    if path.exists():
-        before = json.loads(path.read_text()).get("unsculpt", "before 0.1")
-        if before != about["unsculpt"]:
-            raise ValueError(
-                f"{path.parent} was begun by unsculpt {before}, and this is {about['unsculpt']}: "
-                "their results do not belong in one table; choose another folder for the output"
-            )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as draft:
-        draft.write_text(json.dumps(about, indent=1))
+def _check_version(path: Path) -> None:
+    """Refuse a folder of another version, whose recipes may differ."""
+    before = json.loads(path.read_text()).get("unsculpt", "of unknown version")
+    if before != __version__:
+        raise ValueError(
+            f"{path.parent} was begun by unsculpt {before}, and this is {__version__}: their "
+            "results do not belong in one table; choose another folder for the output"
+        )
 
 
 def study(output: str | Path, *, console: Console | None = None) -> Path:
@@ -89,6 +89,7 @@ def study(output: str | Path, *, console: Console | None = None) -> Path:
     They need no GPU, and the bump hunt has an extra of its own: without it, it is left out.
     """
     console, run = console or Console(), finished(Path(output))
+    _check_version(run.store.folder / "run.json")
     todo = [task for task in run.tasks if not run.store.has(task)]
     if not all(find_spec(name) for name in ("iminuit", "pyBumpHunter")):
         console.print("Without the bump hunt, which needs: pip install 'unsculpt\\[search]'")

@@ -8,7 +8,7 @@ from unsculpt.decorrelators.tails import HEIGHT, Tails
 from unsculpt.export.graph import Graph, Value
 from unsculpt.export.networks import all_but_last, linear, logit, softplus
 from unsculpt.flows import SplineFlow
-from unsculpt.flows.spline_flow import BINS, END
+from unsculpt.flows.spline_flow import BINS, END, PLACES
 
 # FlowJAX's splines: least width and height of a bin, least slope at a knot, and what the network
 # adds to, so that an untrained spline is the identity.
@@ -26,9 +26,9 @@ def mean_cdf(graph: Graph, flows: SplineFlow, tails: Tails, level: Value, featur
             hidden = graph.add("Concat", hidden, each, axis=-1)
         start = 0
         if flows.shift:
-            start = 4
-            stretch = [linear(last, hidden, i, i + 1) for i in range(start)]
-            level = _shift_logit(graph, level, *stretch)
+            start = PLACES
+            numbers = [linear(last, hidden, i, i + 1) for i in range(start)]
+            level = _shift_logit(graph, level, *numbers)
         ends = np.cumsum([start, BINS, BINS, BINS + 1])
         widths, heights, slopes = (linear(last, hidden, *ends[i : i + 2]) for i in range(3))
         level = _spline(graph, level, widths, heights, slopes)

@@ -17,7 +17,8 @@ from paramax import unwrap
 from unsculpt.flows.conditioners import ResidualConditioner, SmoothConditioner
 
 BINS = 8
-END = 4.0  # where an end of the logit starts, smoothly: the last 2% of the events
+PLACES = 4  # numbers that move the logit: a shift, a width, and another for each of its ends
+END = 4.0  # of the moved logit, where an end starts, smoothly: 2% of the events at every mass
 _spline_from, _SPLINE_PARAMETERS = get_ravelled_pytree_constructor(
     RationalQuadraticSpline(knots=BINS - 1, interval=(0.0, 1.0)), eqx.is_inexact_array
 )
@@ -45,8 +46,8 @@ class SplineFlow(eqx.Module):
 
     @staticmethod
     def smooth(features: int, *, key: PRNGKeyArray, ramps: int = 0) -> SplineFlow:
-        """One shift of the logit and one spline, both smooth in the attributes but for ramps."""
-        network = SmoothConditioner(features, 4 + _SPLINE_PARAMETERS, key=key, ramps=ramps)
+        """The logit moved and one spline, both smooth in the attributes but for ramps."""
+        network = SmoothConditioner(features, PLACES + _SPLINE_PARAMETERS, key=key, ramps=ramps)
         return SplineFlow([network], shift=True)
 
     def __call__(
@@ -57,8 +58,8 @@ class SplineFlow(eqx.Module):
         for conditioner in self.conditioners:
             knots = conditioner(features)
             if self.shift:
-                score, log_slope = _shift_logit(score, *knots[:4])
-                log_density, knots = log_density + log_slope, knots[4:]
+                score, log_slope = _shift_logit(score, *knots[:PLACES])
+                log_density, knots = log_density + log_slope, knots[PLACES:]
             score, log_slope = unwrap(_spline_from(knots)).transform_and_log_det(score)
             log_density += log_slope
         return score, log_density
@@ -79,8 +80,10 @@ def _shift_logit(
     score = jnp.clip(score, edge, 1 - edge)
     before = jnp.log(score) - jnp.log1p(-score)
     middle = (before - shift) * jnp.exp(-log_width)
-    above, below = jnp.expm1(-log_above), jnp.expm1(-log_below)
-    after = middle + above * softplus(middle - END) - below * softplus(-middle - END)
-    slope = 1 + above * sigmoid(middle - END) + below * sigmoid(-middle - END)
+    above, below = jnp.exp(-log_above), jnp.exp(-log_below)
+    after = middle + (above - 1) * softplus(middle - END) - (below - 1) * softplus(-middle - END)
+    # The two sides and what is between them, each with its weight: a sum that cannot round to 0.
+    between = sigmoid(END - middle) - sigmoid(-END - middle)
+    slope = between + above * sigmoid(middle - END) + below * sigmoid(-END - middle)
     log_slope = softplus(before) + softplus(-before) - softplus(after) - softplus(-after)
     return sigmoid(after), log_slope + jnp.log(slope) - log_width
