@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from unsculpt.experiments.claims import _error_of_difference
+from unsculpt.experiments.claims import _nowhere_behind, error_of_difference
 from unsculpt.experiments.results import Results
 
 TRAININGS, JETS = np.array([3.0, -1, -4, 2]), np.array([1.0, -2, 0, 1, -1, 2, 0, -1, 1, -1])
@@ -26,23 +26,45 @@ def results(trainings=0, jets=0):
 
 def test_noise_that_both_recipes_share_is_no_error_of_their_difference():
     both = results(TRAININGS, JETS)
-    assert _error_of_difference(both, both) == pytest.approx(0)
+    assert error_of_difference(both, both) == pytest.approx(0)
 
 
 def test_trainings_average_out():
-    error = _error_of_difference(results(TRAININGS), results())
+    error = error_of_difference(results(TRAININGS), results())
     assert error == pytest.approx(np.std(TRAININGS, ddof=1) / 4**0.5 / 100)
 
 
 def test_test_jets_do_not_average_out():
-    error = _error_of_difference(results(jets=JETS), results())
+    error = error_of_difference(results(jets=JETS), results())
     assert error == pytest.approx((9 / 10 * np.sum((JETS - JETS.mean()) ** 2)) ** 0.5 / 100)
 
 
 def test_both_add_in_quadrature():
     parts = [
-        _error_of_difference(results(**x), results())
+        error_of_difference(results(**x), results())
         for x in ({"trainings": TRAININGS}, {"jets": JETS})
     ]
-    error = _error_of_difference(results(TRAININGS, JETS), results())
+    error = error_of_difference(results(TRAININGS, JETS), results())
     assert error == pytest.approx(np.hypot(*parts))
+
+
+@pytest.mark.parametrize(("behind", "verdict"), [(-0.11, "yes"), (-0.13, "**no**")])
+def test_the_worst_of_31_points_may_be_behind_as_far_as_chance_takes_it(behind, verdict):
+    names = [f"DisCo at {25 * i}" for i in range(31)]
+    paper, errors = np.full(31, 0.6), np.full(31, 0.04)
+    ours = paper + 0.01
+    ours[6] = paper[6] + behind
+    claim = _nowhere_behind(names, paper, ours, errors)
+    assert claim.verdict == verdict
+    assert "closer one in 30 of 31" in claim.found
+    assert f"DisCo at 150, {behind:+.2f} ± 0.04" in claim.found
+
+
+def test_equal_recipes_are_rarely_told_apart():
+    rng = np.random.default_rng(0)
+    names, paper, errors = [""] * 31, np.full(31, 0.6), np.full(31, 0.04)
+    verdicts = [
+        _nowhere_behind(names, paper, paper + errors * rng.normal(size=31), errors).verdict
+        for _ in range(1000)
+    ]
+    assert 30 <= verdicts.count("**no**") <= 70

@@ -1,0 +1,94 @@
+"""Is it the recipe or the jets at hand? The main grid of the study, judged on other jets too.
+
+    unsculpt generate fresh.parquet --qcd 100000 --w 0 --seed 2026
+    python benchmarks/fresh_jets.py fresh.parquet
+
+All classifiers and flows of the study are judged on the same test jets, so what these happen to be
+does not average out. Here they are judged on the QCD jets of a file as well, with the W jets of the
+package in both cases. For a GPU.
+"""
+
+import sys
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from unsculpt.datasets import VARIABLES, load_jets
+from unsculpt.experiments.claims import error_of_difference
+from unsculpt.experiments.evaluation import evaluate_all
+from unsculpt.experiments.families import train_family
+from unsculpt.experiments.presets import PRESETS
+from unsculpt.experiments.results import Results, families, family
+from unsculpt.experiments.sample import Splits
+from unsculpt.experiments.steps import new_flow
+from unsculpt.experiments.tasks import tasks
+
+TRAININGS = 4
+PRESET = replace(PRESETS["paper"], seeds=TRAININGS)
+RECIPES = ("paper flow", "our flow")
+
+
+def main(path: str) -> None:
+    warnings.filterwarnings("ignore", "protected is outside")  # a few jets past the last mass
+    train, test = load_jets("train"), load_jets("test")
+    table = pq.read_table(path, filters=[("process", "==", 0)])
+    fresh = {
+        "features": np.stack([table[name].to_numpy() for name in VARIABLES], axis=1),
+        "mass": table["mass"].to_numpy(),
+        "label": table["process"].to_numpy(),
+        "weight": np.ones(len(table), np.float32),
+    }
+    both = replace(test, **{k: np.concatenate([getattr(test, k), v]) for k, v in fresh.items()})
+    shipped = np.arange(len(both)) < len(test)
+    samples = {"shipped": shipped, "fresh": ~shipped | (both.label == 1)}
+
+    classifiers, fit, scores = [], [], []
+    for task in tasks(PRESET, ""):
+        if task.step == "classifier" and task.family != "published DisCo":
+            settings = [(alpha, seed) for _, alpha, seed in task.models]
+            jets = Splits(train, both, "")
+            of_family = train_family(task.family, settings, task.epochs, jets, *task.options)
+            classifiers += task.models
+            fit.append(of_family[0])
+            scores.append(of_family[1])
+
+    rows = {sample: [] for sample in samples}
+    for recipe in RECIPES:
+        flow = new_flow(recipe, PRESET.epochs)
+        flow.fit(np.concatenate(fit).T, train.mass[train.label == 0])
+        flat = flow.transform(np.concatenate(scores).T, both.mass).T
+        for sample, chosen in samples.items():
+            judged = evaluate_all(flat[:, chosen], both.label[chosen], both.mass[chosen])
+            rows[sample] += [
+                {"step": recipe, "family": name, "alpha": alpha, "seed": seed, **numbers}
+                for (name, alpha, seed), numbers in zip(classifiers, judged, strict=True)
+            ]
+    for sample, chosen in samples.items():
+        print(f"{sample}, {np.sum(both.label[chosen] == 0):,} QCD jets: paper's, ours, difference")
+        summarize(Results(rows[sample]))
+
+
+def summarize(results: Results) -> None:
+    """Print the ratio to ideal of both recipes at every point."""
+    differences = []
+    for name in families(results):
+        both = [family(results, name, recipe) for recipe in RECIPES]
+        points = zip(
+            both[0].values("alpha"),
+            *(rows.ratio().mean(axis=1) for rows in both),
+            error_of_difference(*both),
+            strict=True,
+        )
+        for alpha, paper, ours, error in points:
+            differences.append((ours - paper) / error)
+            print(
+                f"{name:16}{alpha:4g}  {paper:.2f}  {ours:.2f}  {ours - paper:+.3f} ± {error:.3f}"
+            )
+    ahead = np.sum(np.array(differences) > 0)
+    print(f"ahead in {ahead} of {len(differences)}, worst {min(differences):+.1f} errors")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
