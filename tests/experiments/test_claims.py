@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from unsculpt.experiments.claims import _nowhere_behind, error_of_difference
+from unsculpt.experiments.claims import _nowhere_behind, error_of_difference, mean_difference
 from unsculpt.experiments.results import Results
 
 TRAININGS, JETS = np.array([3.0, -1, -4, 2]), np.array([1.0, -2, 0, 1, -1, 2, 0, -1, 1, -1])
@@ -39,6 +39,16 @@ def test_test_jets_do_not_average_out():
     assert error == pytest.approx((9 / 10 * np.sum((JETS - JETS.mean()) ** 2)) ** 0.5 / 100)
 
 
+def test_over_strengths_a_seed_counts_once():
+    one, other = (
+        Results([row | {"alpha": a} for a in (25.0, 50.0) for row in results(trainings).rows])
+        for trainings in (TRAININGS, 0)
+    )
+    difference, error = mean_difference(one, other)
+    assert difference == pytest.approx(-TRAININGS.mean() / 100)
+    assert error == pytest.approx(np.std(TRAININGS, ddof=1) / 4**0.5 / 100)
+
+
 def test_both_add_in_quadrature():
     parts = [
         error_of_difference(results(**x), results())
@@ -54,7 +64,7 @@ def test_the_worst_of_31_points_may_be_behind_as_far_as_chance_takes_it(behind, 
     paper, errors = np.full(31, 0.6), np.full(31, 0.04)
     ours = paper + 0.01
     ours[6] = paper[6] + behind
-    claim = _nowhere_behind(names, paper, ours, errors)
+    claim = _nowhere_behind(names, paper, ours, errors, [])
     assert claim.verdict == verdict
     assert "closer one in 30 of 31" in claim.found
     assert f"DisCo at 150, {behind:+.2f} ± 0.04" in claim.found
@@ -64,7 +74,7 @@ def test_equal_recipes_are_rarely_told_apart():
     rng = np.random.default_rng(0)
     names, paper, errors = [""] * 31, np.full(31, 0.6), np.full(31, 0.04)
     verdicts = [
-        _nowhere_behind(names, paper, paper + errors * rng.normal(size=31), errors).verdict
+        _nowhere_behind(names, paper, paper + errors * rng.normal(size=31), errors, []).verdict
         for _ in range(1000)
     ]
     assert 30 <= verdicts.count("**no**") <= 70

@@ -18,7 +18,7 @@ from unsculpt.flows.conditioners import ResidualConditioner, SmoothConditioner
 
 BINS = 8
 PLACES = 4  # numbers that move the logit: a shift, a width, and another for each of its ends
-END = 4.0  # of the moved logit, where an end starts, smoothly: 2% of the events at every mass
+END = 4.0  # of the moved logit, where an end starts, smoothly: 2% of the events at each
 _spline_from, _SPLINE_PARAMETERS = get_ravelled_pytree_constructor(
     RationalQuadraticSpline(knots=BINS - 1, interval=(0.0, 1.0)), eqx.is_inexact_array
 )
