@@ -303,12 +303,13 @@ class TestScales:
         toy = toys.tagger(5000, 0, seed=3)
 
         def answer(score):
-            flow = FlowDecorrelator(members=2, epochs=5).fit(score, toy.protected)
+            # Long enough to settle: where a shorter fit stops depends on the last digits.
+            flow = FlowDecorrelator(members=4, epochs=10).fit(score, toy.protected)
             return flow.transform(score, toy.protected)
 
         difference = np.abs(answer(toy.score) - answer(reparametrise(toy.score)))
-        assert difference.mean() < 0.01
-        assert difference.max() < 0.1  # so short a fit of so few events ends elsewhere by rounding
+        assert difference.mean() < 0.005
+        assert difference.max() < 0.03
 
     def test_probabilities_saturated_at_zero_and_one_in_single_precision(self):
         toy = toys.tagger(5000, 0, seed=1)
