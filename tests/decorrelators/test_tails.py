@@ -7,7 +7,7 @@ from scipy.stats import norm
 import unsculpt as us
 from unsculpt.datasets import toys
 from unsculpt.decorrelators.protected import ProtectedAttributes
-from unsculpt.decorrelators.tails import FEWEST, HEIGHT, Tails
+from unsculpt.decorrelators.tails import FEWEST, Tails
 
 EVENTS, RARE = 40_000, 400
 
@@ -39,18 +39,19 @@ def test_a_spectrum_that_fills_its_range_has_no_tails(values):
 
 
 @pytest.mark.parametrize("side", [1, -1])
-def test_ramps_rise_over_the_tail_its_last_half_quarter_and_eighth(mass, side):
+def test_ramps_rise_on_the_way_to_the_tail_over_it_its_last_half_quarter_and_eighth(mass, side):
     order = np.argsort(mass)
     ramps = ramps_of(side * mass[order])
-    assert ramps.shape == (EVENTS, 4)
+    assert ramps.shape == (EVENTS, 6)
     assert np.all(ramps[mass[order] < 0.9] == 0)
     assert np.all(np.diff(ramps, axis=0) >= 0)
     # To the nearest nodes of the table.
-    tail, *parts = (ramps > 0).sum(axis=0)
+    *before, tail, half, quarter, eighth = (ramps > 0).sum(axis=0)
     assert RARE <= tail < 1.5 * RARE
-    np.testing.assert_allclose(parts, tail / np.array([2, 4, 8]), rtol=0.1)
-    assert parts[-1] >= FEWEST
-    last = (ramps == HEIGHT).sum(axis=0)
+    parts = [*before, half, quarter, eighth]
+    np.testing.assert_allclose(parts, tail * np.array([4, 2, 1 / 2, 1 / 4, 1 / 8]), rtol=0.1)
+    assert eighth >= FEWEST
+    last = (ramps == 1).sum(axis=0)
     assert np.all(last == last[0])
     assert 5 <= last[0] <= 10
 
@@ -79,7 +80,7 @@ def test_an_overflow_bin_has_a_ramp_that_ends_there(mass):
     ramps = ramps_of(np.where(mass > 1, 3, mass)).T
     assert len(ramps)
     for ramp in ramps:
-        assert np.array_equal(ramp == HEIGHT, mass > 1)
+        assert np.array_equal(ramp == 1, mass > 1)
 
 
 def test_a_rare_category_is_no_tail(mass):

@@ -14,7 +14,6 @@ Floats = NDArray[np.float64]
 
 RARE = 0.04  # a density along the coordinate, as a share of its mean
 FEWEST = 50  # events beyond the start of a ramp, by their weights: fewer say too little
-HEIGHT = 3.0
 SHORTEST = 1 / 32  # ramp: a steeper one is a step
 
 
@@ -27,7 +26,7 @@ class Tails:
 
     Attributes:
         slope: of each ramp along each input, (f, ramps).
-        offset: a ramp is slope times input minus this, between 0 and HEIGHT, (ramps,).
+        offset: a ramp is slope times input minus this, between 0 and 1, (ramps,).
     """
 
     slope: Floats
@@ -46,7 +45,7 @@ class Tails:
             if isinstance(attribute, Continuous):
                 for side in (-1, 1):
                     starts, end = _ramps(side * features[:, column], weight)
-                    steepness = HEIGHT / (end - starts)
+                    steepness = 1 / (end - starts)
                     slope = np.zeros((features.shape[1], len(starts)))
                     slope[column] = side * steepness
                     slopes.append(slope)
@@ -56,7 +55,7 @@ class Tails:
 
     def widen(self, features: Floats) -> Floats:
         """Return the inputs with the ramps beside them, (n, f + ramps)."""
-        return np.hstack([features, np.clip(features @ self.slope - self.offset, 0, HEIGHT)])
+        return np.hstack([features, np.clip(features @ self.slope - self.offset, 0, 1)])
 
 
 def _ramps(values: Floats, weight: Floats) -> tuple[Floats, float]:
@@ -64,23 +63,30 @@ def _ramps(values: Floats, weight: Floats) -> tuple[Floats, float]:
 
     The tail starts past the middle, where the density of all that is beyond becomes RARE. More
     ramps start where a half, a quarter and so on of it are left, as long as that is enough to
-    learn from. All end where a tenth of the last part is left, so that nothing is extrapolated
-    far. They bend at nodes of the table.
+    learn from, and two on the way there, where twice and four times as much is left. All end where
+    a tenth of the last part is left, so that nothing is extrapolated far. They bend at nodes of
+    the table.
     """
     order = np.argsort(values)
     values, weight = values[order], weight[order]
     share = np.cumsum(np.abs(weight)) / np.abs(weight).sum()
     step = 2 / (ATTRIBUTE_NODES - 1)
+
+    def place(left: Floats) -> Floats:
+        return np.round(np.interp(1 - left, share, values) / step) * step
+
     nodes = np.arange(0, 1, step)
     beyond = 1 - np.interp(nodes, values, share)
-    left = [*beyond[beyond < RARE * (1 - nodes) / 2][:1]]
-    while left and _effective(weight[share > 1 - left[-1]]) >= FEWEST:
-        left.append(left[-1] / 2)
-    if len(left) < 2:
+    parts, part = [], next(iter(beyond[beyond < RARE * (1 - nodes) / 2]), 0.0)
+    while _effective(weight[share > 1 - part]) >= FEWEST:
+        parts.append(part)
+        part /= 2
+    if not parts:
         return np.zeros(0), 1.0
-    left[-1] = left[-2] / 10
-    *starts, end = np.round(np.interp(1 - np.array(left), share, values) / step) * step
-    return np.array([start for start in starts if end - start >= SHORTEST]), end
+    left = np.array(parts)
+    (end,) = place(left[-1:] / 10)
+    left = left[end - place(left) >= SHORTEST]
+    return place(np.append(np.outer(left[:1], [4, 2]), left)), float(end)
 
 
 def _effective(weight: Floats) -> float:

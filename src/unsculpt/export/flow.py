@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unsculpt.decorrelators.tails import HEIGHT, Tails
+from unsculpt.decorrelators.tails import Tails
 from unsculpt.export.graph import Graph, Value
 from unsculpt.export.networks import all_but_last, linear, logit, softplus
 from unsculpt.flows import SplineFlow
@@ -21,7 +21,7 @@ def mean_cdf(graph: Graph, flows: SplineFlow, tails: Tails, level: Value, featur
     for conditioner in flows.conditioners:
         hidden, last = all_but_last(graph, conditioner, features)
         if len(tails.offset):
-            ramps = (features @ tails.slope - tails.offset).clip(0.0, HEIGHT)
+            ramps = (features @ tails.slope - tails.offset).clip(0.0, 1.0)
             each = ramps + np.zeros((len(last.bias), 1, 1))  # of the members
             hidden = graph.add("Concat", hidden, each, axis=-1)
         start = 0
