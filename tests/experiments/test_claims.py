@@ -58,8 +58,8 @@ def test_both_add_in_quadrature():
     assert error == pytest.approx(np.hypot(*parts))
 
 
-@pytest.mark.parametrize(("behind", "verdict"), [(-0.11, "yes"), (-0.13, "**no**")])
-def test_the_worst_of_31_points_may_be_behind_as_far_as_chance_takes_it(behind, verdict):
+@pytest.mark.parametrize(("behind", "verdict"), [(-0.07, "yes"), (-0.09, "**no**")])
+def test_no_point_may_be_behind_by_more_than_twice_the_error(behind, verdict):
     names = [f"DisCo at {25 * i}" for i in range(31)]
     paper, errors = np.full(31, 0.6), np.full(31, 0.04)
     ours = paper + 0.01
@@ -68,13 +68,3 @@ def test_the_worst_of_31_points_may_be_behind_as_far_as_chance_takes_it(behind, 
     assert claim.verdict == verdict
     assert "closer one in 30 of 31" in claim.found
     assert f"DisCo at 150, {behind:+.2f} ± 0.04" in claim.found
-
-
-def test_equal_recipes_are_rarely_told_apart():
-    rng = np.random.default_rng(0)
-    names, paper, errors = [""] * 31, np.full(31, 0.6), np.full(31, 0.04)
-    verdicts = [
-        _nowhere_behind(names, paper, paper + errors * rng.normal(size=31), errors, []).verdict
-        for _ in range(1000)
-    ]
-    assert 30 <= verdicts.count("**no**") <= 70
