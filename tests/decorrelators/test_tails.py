@@ -72,6 +72,21 @@ def test_events_that_hardly_count_make_no_ramps(mass, scale):
     assert ramps_of(mass, weight=np.where(mass > 1, scale, 1.0)).shape[1] == 0
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_weights_of_many_orders_of_magnitude_come_to_an_end(seed):
+    """As of simulation in slices: their shares once added up to more than 1, which never ended."""
+    rng = np.random.default_rng(seed)
+    mass = rng.uniform(size=EVENTS)
+    weight = rng.gamma(4, size=EVENTS) * 10 ** (-1.5 * np.floor(10 * mass))
+    assert len(ramps_of(mass, weight=weight)) == EVENTS
+
+
+def test_few_values_make_no_ramp_twice():
+    count = np.random.default_rng(0).poisson(1, EVENTS).astype(float)
+    ramps = ramps_of(count)
+    assert ramps.shape[1] == len(np.unique(ramps, axis=1).T) > 0
+
+
 def test_an_outlier_beyond_a_sharp_edge_is_no_tail(mass):
     assert ramps_of(np.append(mass[mass < 1], 3)).shape[1] == 0
 

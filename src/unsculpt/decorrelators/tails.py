@@ -19,7 +19,7 @@ SHORTEST = 1 / 32  # ramp: a steeper one is a step
 
 @dataclass(frozen=True)
 class Tails:
-    """Ramps over the tails of a flow's inputs: zero in the bulk, rising up to the last events.
+    """Ramps over the tails of a flow's inputs: zero in the bulk, rising from just before a tail.
 
     Few events in a long tail hardly move a network that the bulk wants smooth. With ramps beside
     its inputs a flow can follow them, and without a tail there are none.
@@ -69,7 +69,8 @@ def _ramps(values: Floats, weight: Floats) -> tuple[Floats, float]:
     """
     order = np.argsort(values)
     values, weight = values[order], weight[order]
-    share = np.cumsum(np.abs(weight)) / np.abs(weight).sum()
+    share = np.cumsum(np.abs(weight))
+    share /= share[-1]  # not by the sum, which rounds differently: no share may exceed 1
     step = 2 / (ATTRIBUTE_NODES - 1)
 
     def place(left: Floats) -> Floats:
@@ -77,7 +78,8 @@ def _ramps(values: Floats, weight: Floats) -> tuple[Floats, float]:
 
     nodes = np.arange(0, 1, step)
     beyond = 1 - np.interp(nodes, values, share)
-    parts, part = [], next(iter(beyond[beyond < RARE * (1 - nodes) / 2]), 0.0)
+    part = next(iter(beyond[beyond < RARE * (1 - nodes) / 2]), 0.0)
+    parts = []
     while _effective(weight[share > 1 - part]) >= FEWEST:
         parts.append(part)
         part /= 2
@@ -86,7 +88,8 @@ def _ramps(values: Floats, weight: Floats) -> tuple[Floats, float]:
     left = np.array(parts)
     (end,) = place(left[-1:] / 10)
     left = left[end - place(left) >= SHORTEST]
-    return place(np.append(np.outer(left[:1], [4, 2]), left)), float(end)
+    before = np.outer(left[:1], [4, 2])  # none if there is no tail
+    return np.unique(place(np.append(before, left))), float(end)
 
 
 def _effective(weight: Floats) -> float:
