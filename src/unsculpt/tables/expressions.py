@@ -79,14 +79,18 @@ class _Parser:
 
     def expression(self) -> Expression:
         try:
-            tree = ast.parse(re.sub("`([^`]*)`", self._quote, self.text).strip(), mode="eval")
+            tree = self._parse()
             compute = self.compile(tree.body)
-        except SyntaxError as error:
-            hint = "; equal is written ==" if re.search("[^=!<>]=[^=]", self.text) else ""
-            raise self.error(f"this is no expression: {error.msg}{hint}") from None
         except (RecursionError, MemoryError):
             raise self.error("this is nested too deeply") from None
         return Expression(self.text, tuple(self.used), compute)
+
+    def _parse(self) -> ast.Expression:
+        try:
+            return ast.parse(re.sub("`([^`]*)`", self._quote, self.text).strip(), mode="eval")
+        except (SyntaxError, ValueError) as error:  # of a null byte, before Python 3.11.4
+            hint = "; equal is written ==" if re.search("[^=!<>]=[^=]", self.text) else ""
+            raise self.error(f"this is no expression: {error.args[0]}{hint}") from None
 
     def _quote(self, match: re.Match[str]) -> str:
         stand_in = f"_quoted_{len(self.quoted)}_"
