@@ -21,7 +21,7 @@ def tails_of(values, categorical=(), weight=None):
 
 def ramps_of(values, **how):
     tails, features = tails_of(values, **how)
-    return tails.widen(features)[:, features.shape[1] :]
+    return tails.widen(features)[:, tails.inputs :]
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,37 @@ def test_ramps_rise_on_the_way_to_the_tail_over_it_its_last_half_quarter_and_eig
     last = (ramps == 1).sum(axis=0)
     assert np.all(last == last[0])
     assert 5 <= last[0] <= 10
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_an_attribute_with_a_tail_comes_by_its_place_in_the_range_as_well(mass, side):
+    values = np.column_stack([np.linspace(0, 1, EVENTS), side * mass])
+    tails, features = tails_of(values)
+    network = tails.widen(features)[:, : tails.inputs].T
+    np.testing.assert_array_equal(network[:2], features.T)
+    across = 2 * (values[:, 1] - values[:, 1].min()) / np.ptp(mass) - 1
+    inside = mass < np.sort(mass)[-20]  # it ends where the ramps end
+    np.testing.assert_allclose(network[2][inside], across[inside], atol=0.005)
+    # A hundredth of the events on two thirds of the range: there it has twice the room.
+    tail = inside & (mass > 1)
+    assert np.ptp(network[2][tail]) > 1.9 * np.ptp(network[1][tail])
+
+
+def test_counts_have_their_place_in_the_range_too():
+    count = np.random.default_rng(0).geometric(0.3, EVENTS).astype(float)
+    tails, features = tails_of(count)
+    across = 2 * (count - count.min()) / np.ptp(count) - 1
+    place = tails.widen(features)[:, 1]
+    inside = count < np.sort(count)[-20]
+    np.testing.assert_allclose(place[inside], across[inside], atol=0.005)
+
+
+def test_nothing_is_made_of_one_event_beyond_a_tail(mass):
+    score = np.random.default_rng(1).uniform(size=EVENTS + 1)
+    flow = us.FlowDecorrelator(members=4).fit(score, np.append(mass, 6.0))
+    grid = np.linspace(0, 1, 101)
+    at = [flow.transform(grid, np.full(101, place)) for place in (2.9, 6.0)]
+    assert abs(at[1] - at[0]).max() < 0.06
 
 
 def test_a_tail_of_few_events_is_left_alone(mass):
@@ -103,6 +134,7 @@ def test_a_rare_category_is_no_tail(mass):
     tails, _ = tails_of(np.column_stack([rare, mass]), categorical=[0])
     assert np.all(tails.slope[:2] == 0)
     assert np.all(tails.slope[2] > 0)
+    assert tails.tailed.tolist() == [2]
 
 
 def test_a_score_that_does_not_depend_on_the_attribute_stays_as_it_is(mass):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -26,10 +27,11 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
     [0, 1] on background and keeps the order of the old one, so what separates signal from
     background there is untouched (Klein and Golling, arXiv:2211.02486).
 
-    The default recipe is ours: score and attributes enter through their inclusive empirical CDFs,
-    so any score scale works; a small network that is smooth in the attributes, but for ramps over
-    their long tails, shifts and stretches the logit and bends it with one rational-quadratic
-    spline; eight such flows are averaged. `FlowDecorrelator.paper()` is the paper's.
+    The default recipe is ours: the score enters through its inclusive empirical CDF, so any scale
+    works, an attribute halfway between its CDF and its range; a small network that is smooth in
+    the attributes, with more to go by over their long tails, shifts and stretches the logit and
+    bends it with one rational-quadratic spline; eight such flows are averaged.
+    `FlowDecorrelator.paper()` is the paper's.
 
     Args:
         members: flows in the ensemble; their mean is the answer.
@@ -212,7 +214,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays, protected = self.attributes_.state()
         tails = self.columns_[0].tails
-        arrays |= {"tails.slope": tails.slope, "tails.offset": tails.offset}
+        arrays |= {f"tails.{field.name}": getattr(tails, field.name) for field in fields(tails)}
         for i, column in enumerate(self.columns_):
             arrays[f"score.{i}.quantiles"] = column.coordinate.quantiles
             arrays[f"score.{i}.levels"] = column.coordinate.levels
@@ -235,7 +237,7 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
-        tails = Tails(arrays["tails.slope"], arrays["tails.offset"])
+        tails = Tails(*(arrays[f"tails.{field.name}"] for field in fields(Tails)))
         self.columns_ = []
         for i in range(len(about["scores"])):
             flow = [name for name in arrays if name.startswith(f"score.{i}.flow.")]

@@ -30,9 +30,9 @@ class FlowColumn:
         coordinate: maps the score to [0, 1], where the flows live.
         nodes: quantiles of the training sample in that coordinate, where a table needs nodes.
         recipe: of the flows.
-        tails: the ramps beside their inputs.
+        tails: what they get beside the coordinates of the attributes.
         parameters: of the members, stacked on the leading axis of every array.
-        tabulated: whether there is one input, so that a table can replace the flows.
+        tabulated: whether there is one continuous attribute, so that a table can replace the flows.
         tabled: the table's values, if they are known already.
     """
 
@@ -84,7 +84,7 @@ class FlowColumn:
         """The members, stacked on the leading axis of every array."""
         from unsculpt.decorrelators.flow_ensemble import restore
 
-        return restore(self.recipe, len(self.tails.slope), len(self.tails.offset), self.parameters)
+        return restore(self.recipe, self.tails.inputs, len(self.tails.offset), self.parameters)
 
     @cached_property
     def table(self) -> TableColumn:

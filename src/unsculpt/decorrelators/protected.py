@@ -49,7 +49,7 @@ class Continuous:
         return (column >= low) & (column <= high)
 
     def features(self, column: Floats) -> Floats:
-        """Return the coordinate, as one input of the network; beyond the range, at its edge."""
+        """Return the coordinate, (n, 1); beyond the range, at its edge."""
         return in_blocks(self._coordinate, column)[:, None]
 
     def _coordinate(self, column: Floats) -> Floats:
@@ -72,7 +72,7 @@ class Categorical:
 
     @property
     def width(self) -> int:
-        """How many inputs of the network it makes."""
+        """How many coordinates it makes."""
         return len(self.values)
 
     def known(self, column: NDArray[Any]) -> NDArray[np.bool_]:
@@ -126,7 +126,7 @@ class ProtectedAttributes:
 
     @property
     def width(self) -> int:
-        """How many inputs of the network they make."""
+        """How many coordinates they make."""
         return sum(a.width for a in self.attributes)
 
     @property
@@ -135,7 +135,7 @@ class ProtectedAttributes:
         return len(self.attributes) == 1 and isinstance(self.attributes[0], Continuous)
 
     def features(self, protected: Any, outside: Outside) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return the inputs of the network (n, f) and which events are to become NaN."""
+        """Return the coordinates (n, f) and which events are to become NaN."""
         names, columns = protected_columns(protected)
         if len(columns) != len(self.attributes):
             raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,47 +15,87 @@ Floats = NDArray[np.float64]
 RARE = 0.04  # a density along the coordinate, as a share of its mean
 FEWEST = 50  # events beyond the start of a ramp, by their weights: fewer say too little
 SHORTEST = 1 / 32  # ramp: a steeper one is a step
+NODES = np.linspace(-1, 1, ATTRIBUTE_NODES)
 
 
 @dataclass(frozen=True)
 class Tails:
-    """Ramps over the tails of a flow's inputs: zero in the bulk, rising from just before a tail.
+    """What a flow gets beside the coordinates of its attributes, where these have long tails.
 
-    Few events in a long tail hardly move a network that the bulk wants smooth. With ramps beside
-    its inputs a flow can follow them, and without a tail there are none.
+    Few events in a long tail hardly move a network that the bulk wants smooth, and a coordinate
+    that goes by the events leaves the way there little room. So such an attribute enters the
+    network by its place in its range as well, and ramps past the network, zero in the bulk and
+    rising from just before the tail, can follow the events there. Without a tail there are none.
 
     Attributes:
-        slope: of each ramp along each input, (f, ramps).
-        offset: a ramp is slope times input minus this, between 0 and 1, (ramps,).
+        slope: of each ramp along each coordinate, (f, ramps).
+        offset: a ramp is slope times coordinate minus this, between 0 and 1, (ramps,).
+        tailed: which coordinates have a tail, (t,).
+        across: the place in the range, on [-1, 1], at even nodes of each of these, (t, nodes).
     """
 
     slope: Floats
     offset: Floats
+    tailed: NDArray[np.int64]
+    across: Floats
 
     @classmethod
     def none(cls, features: int) -> Tails:
-        """Return no ramps."""
-        return cls(np.zeros((features, 0)), np.zeros(0))
+        """Return no tails."""
+        nothing = np.zeros((0, ATTRIBUTE_NODES))
+        return cls(np.zeros((features, 0)), np.zeros(0), np.zeros(0, np.int64), nothing)
 
     @classmethod
     def of(cls, attributes: ProtectedAttributes, features: Floats, weight: Floats) -> Tails:
         """Find the tails of the continuous attributes in the sample of a fit."""
-        slopes, offsets, column = [np.zeros((features.shape[1], 0))], [np.zeros(0)], 0
+        tails, column = cls.none(features.shape[1]), 0
         for attribute in attributes.attributes:
             if isinstance(attribute, Continuous):
+                ends = []
                 for side in (-1, 1):
                     starts, end = _ramps(side * features[:, column], weight)
                     steepness = 1 / (end - starts)
                     slope = np.zeros((features.shape[1], len(starts)))
                     slope[column] = side * steepness
-                    slopes.append(slope)
-                    offsets.append(steepness * starts)
+                    tails = replace(
+                        tails,
+                        slope=np.hstack([tails.slope, slope]),
+                        offset=np.append(tails.offset, steepness * starts),
+                    )
+                    ends.append(side * end)
+                if tails.slope[column].any():
+                    tails = replace(
+                        tails,
+                        tailed=np.append(tails.tailed, column),
+                        across=np.vstack([tails.across, _across(attribute, *ends)]),
+                    )
             column += attribute.width
-        return cls(np.hstack(slopes), np.concatenate(offsets))
+        return tails
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs the network has."""
+        return len(self.slope) + len(self.tailed)
 
     def widen(self, features: Floats) -> Floats:
-        """Return the inputs with the ramps beside them, (n, f + ramps)."""
-        return np.hstack([features, np.clip(features @ self.slope - self.offset, 0, 1)])
+        """Return the inputs of the network and the ramps beside them, (n, f + t + ramps)."""
+        across = [
+            np.interp(features[:, column], NODES, places)
+            for column, places in zip(self.tailed, self.across, strict=True)
+        ]
+        ramps = np.clip(features @ self.slope - self.offset, 0, 1)
+        return np.column_stack([features, *across, ramps])
+
+
+def _across(attribute: Continuous, first: float, last: float) -> Floats:
+    """Return the place in its range at the nodes of an attribute's coordinate.
+
+    It ends where the ramps end, so that nothing is extrapolated far.
+    """
+    values = attribute.cdf.quantiles
+    low, high = attribute.cdf.range
+    places = 2 * (values - low) / (high - low) - 1
+    return np.interp(np.clip(NODES, first, last), attribute.features(values)[:, 0], places)
 
 
 def _ramps(values: Floats, weight: Floats) -> tuple[Floats, float]:

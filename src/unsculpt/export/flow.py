@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from unsculpt.decorrelators.tails import Tails
+from unsculpt.decorrelators.tails import NODES, Tails
 from unsculpt.export.graph import Graph, Value
 from unsculpt.export.networks import all_but_last, linear, logit, softplus
+from unsculpt.export.pieces import interpolate
 from unsculpt.flows import SplineFlow
 from unsculpt.flows.spline_flow import BINS, END, PLACES
 
@@ -18,8 +19,13 @@ IDENTITY_SLOPE = np.log(np.expm1(1 - LEAST))
 
 def mean_cdf(graph: Graph, flows: SplineFlow, tails: Tails, level: Value, features: Value) -> Value:
     """Return the mean of the members' conditional CDFs, evaluated side by side: (members, n, 1)."""
+    inputs = [features]
+    for column, places in zip(tails.tailed, tails.across, strict=True):
+        coordinate = graph.add("Gather", features, np.array([column]), axis=1)
+        inputs.append(interpolate(graph, [(NODES, coordinate)], places))
+    network = graph.add("Concat", *inputs, axis=-1)
     for conditioner in flows.conditioners:
-        hidden, last = all_but_last(graph, conditioner, features)
+        hidden, last = all_but_last(graph, conditioner, network)
         if len(tails.offset):
             ramps = (features @ tails.slope - tails.offset).clip(0.0, 1.0)
             each = ramps + np.zeros((len(last.bias), 1, 1))  # of the members
