@@ -54,7 +54,7 @@ def main(path: str) -> None:
         if task.step == "classifier" and task.family != "published DisCo":
             settings = [(alpha, FIRST_SEED + seed) for _, alpha, seed in task.models]
             of_family = train_family(task.family, settings, task.epochs, jets, *task.options)
-            classifiers += task.models
+            classifiers += [(task.family, *setting) for setting in settings]
             fit.append(of_family[0])
             scores.append(of_family[1])
 

@@ -79,12 +79,15 @@ def test_counts_have_their_place_in_the_range_too():
     np.testing.assert_allclose(place[inside], across[inside], atol=0.005)
 
 
-def test_nothing_is_made_of_one_event_beyond_a_tail(mass):
-    score = np.random.default_rng(1).uniform(size=EVENTS + 1)
-    flow = us.FlowDecorrelator(members=4).fit(score, np.append(mass, 6.0))
-    grid = np.linspace(0, 1, 101)
-    at = [flow.transform(grid, np.full(101, place)) for place in (2.9, 6.0)]
-    assert abs(at[1] - at[0]).max() < 0.06
+@pytest.mark.parametrize("side", [1, -1])
+def test_the_place_in_the_range_stays_where_the_ramps_end(mass, side):
+    """So one event far beyond a tail is not what the network reaches out to."""
+    tails, _ = tails_of(side * np.append(mass, 6.0))
+    place, *ramps = tails.widen(side * np.linspace(-1, 1, 997)[:, None])[:, 1:].T
+    ended = np.min(ramps, axis=0) == 1
+    assert 0 < ended.sum() < 500
+    assert np.ptp(place[ended]) == 0
+    assert np.all(side * np.diff(place[~ended]) > 0)
 
 
 def test_a_tail_of_few_events_is_left_alone(mass):

@@ -27,11 +27,11 @@ class FlowDecorrelator(ColumnDecorrelator[FlowColumn]):
     [0, 1] on background and keeps the order of the old one, so what separates signal from
     background there is untouched (Klein and Golling, arXiv:2211.02486).
 
-    The default recipe is ours: the score enters through its inclusive empirical CDF, so any scale
-    works, an attribute halfway between its CDF and its range; a small network that is smooth in
-    the attributes, with more to go by over their long tails, shifts and stretches the logit and
-    bends it with one rational-quadratic spline; eight such flows are averaged.
-    `FlowDecorrelator.paper()` is the paper's.
+    The default recipe is ours. The score enters through its inclusive empirical CDF, so any scale
+    works; an attribute enters halfway between its CDF and its range. A small network that is
+    smooth in the attributes, with a second input and ramps where they have long tails, shifts and
+    stretches the logit and bends it with one rational-quadratic spline. Eight such flows are
+    averaged. `FlowDecorrelator.paper()` is the paper's.
 
     Args:
         members: flows in the ensemble; their mean is the answer.

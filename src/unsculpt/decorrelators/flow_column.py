@@ -92,7 +92,7 @@ class FlowColumn:
         score = np.unique(np.concatenate([[0.0], self.nodes, [1.0]]))
         cdf = self.tabled
         if cdf is None:
-            at = np.meshgrid(np.linspace(-1, 1, ATTRIBUTE_NODES), score, indexing="ij")
+            at = np.meshgrid(ATTRIBUTE_NODES, score, indexing="ij")
             members, _ = self._members(at[1].ravel(), at[0].reshape(-1, 1))
             cdf = members.mean(axis=0).reshape(at[1].shape)
         attribute = np.linspace(-1, 1, len(cdf))

@@ -12,7 +12,7 @@ from unsculpt.decorrelators.search import between, between_even
 
 Floats = NDArray[np.float64]
 
-ATTRIBUTE_NODES = 257
+ATTRIBUTE_NODES = np.linspace(-1, 1, 257)
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
 
 from unsculpt.decorrelators.feature_coordinates import category_of
+from unsculpt.decorrelators.grid import ATTRIBUTE_NODES
 from unsculpt.decorrelators.protected import Categorical, Outside, ProtectedAttributes
 from unsculpt.decorrelators.shift import ShiftDecorrelator
 from unsculpt.models.inputs import Floats
 
-# Where the cut is measured: at these many values of one attribute, or events of several.
-NODES, ANCHORS = 257, 2000
+# Where the cut is measured if there are several attributes: at these many events.
+ANCHORS = 2000
 # Between anchors: the mean over these many, the nearer the more.
 AROUND = 8
 APART = 1e6  # between categories, where the range of a continuous attribute is two
@@ -180,7 +181,7 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
 def _anchors(features: Floats, events: int, line: bool) -> Floats:
     """Return where to measure the cut, for one category of a sample of so many events."""
     if line:
-        return np.linspace(-1, 1, NODES)[:, None]
+        return ATTRIBUTE_NODES[:, None]
     # Evenly over the sample as it comes: no seed, and dense where the events are.
     count = min(len(features), max(AROUND, ANCHORS * len(features) // events))
     rows = np.linspace(0, len(features) - 1, count).astype(int)

@@ -52,10 +52,14 @@ class Continuous:
         """Return the coordinate, (n, 1); beyond the range, at its edge."""
         return in_blocks(self._coordinate, column)[:, None]
 
-    def _coordinate(self, column: Floats) -> Floats:
+    def across(self, column: Floats) -> Floats:
+        """Return the place of values in the fitted range, on [-1, 1]."""
         low, high = self.cdf.range
-        column = np.clip(column, low, high)
-        across = 2 * (column - low) / (high - low) - 1
+        return 2 * (column - low) / (high - low) - 1
+
+    def _coordinate(self, column: Floats) -> Floats:
+        column = np.clip(column, *self.cdf.range)
+        across = self.across(column)
         return across if self.linear else (across + 2 * self.cdf(column) - 1) / 2
 
     def describe(self) -> str:

@@ -80,8 +80,7 @@ class QuantileColumn:
     @cached_property
     def table(self) -> tuple[Floats, Floats]:
         """Values of one attribute and `_knots` there."""
-        nodes = np.linspace(-1, 1, ATTRIBUTE_NODES)
-        return nodes, self._evaluate(nodes[:, None])
+        return ATTRIBUTE_NODES, self._evaluate(ATTRIBUTE_NODES[:, None])
 
     def _evaluate(self, features: Floats) -> Floats:
         (out,) = in_chunks(_ensemble, self.networks, features)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ Floats = NDArray[np.float64]
 RARE = 0.04  # a density along the coordinate, as a share of its mean
 FEWEST = 50  # events beyond the start of a ramp, by their weights: fewer say too little
 SHORTEST = 1 / 32  # ramp: a steeper one is a step
-NODES = np.linspace(-1, 1, ATTRIBUTE_NODES)
 
 
 @dataclass(frozen=True)
@@ -42,35 +41,33 @@ class Tails:
     @classmethod
     def none(cls, features: int) -> Tails:
         """Return no tails."""
-        nothing = np.zeros((0, ATTRIBUTE_NODES))
+        nothing = np.zeros((0, len(ATTRIBUTE_NODES)))
         return cls(np.zeros((features, 0)), np.zeros(0), np.zeros(0, np.int64), nothing)
 
     @classmethod
     def of(cls, attributes: ProtectedAttributes, features: Floats, weight: Floats) -> Tails:
         """Find the tails of the continuous attributes in the sample of a fit."""
-        tails, column = cls.none(features.shape[1]), 0
+        nothing = cls.none(features.shape[1])
+        slopes, offsets = [nothing.slope], [nothing.offset]
+        across, column = {}, 0
         for attribute in attributes.attributes:
             if isinstance(attribute, Continuous):
-                ends = []
-                for side in (-1, 1):
-                    starts, end = _ramps(side * features[:, column], weight)
+                lower, upper = (_ramps(side * features[:, column], weight) for side in (-1, 1))
+                for side, (starts, end) in ((-1, lower), (1, upper)):
                     steepness = 1 / (end - starts)
                     slope = np.zeros((features.shape[1], len(starts)))
                     slope[column] = side * steepness
-                    tails = replace(
-                        tails,
-                        slope=np.hstack([tails.slope, slope]),
-                        offset=np.append(tails.offset, steepness * starts),
-                    )
-                    ends.append(side * end)
-                if tails.slope[column].any():
-                    tails = replace(
-                        tails,
-                        tailed=np.append(tails.tailed, column),
-                        across=np.vstack([tails.across, _across(attribute, *ends)]),
-                    )
+                    slopes.append(slope)
+                    offsets.append(steepness * starts)
+                if len(lower[0]) or len(upper[0]):
+                    across[column] = _across(attribute, -lower[1], upper[1])
             column += attribute.width
-        return tails
+        return cls(
+            np.hstack(slopes),
+            np.concatenate(offsets),
+            np.array(list(across), np.int64),
+            np.vstack([nothing.across, *across.values()]),
+        )
 
     @property
     def inputs(self) -> int:
@@ -80,7 +77,7 @@ class Tails:
     def widen(self, features: Floats) -> Floats:
         """Return the inputs of the network and the ramps beside them, (n, f + t + ramps)."""
         across = [
-            np.interp(features[:, column], NODES, places)
+            np.interp(features[:, column], ATTRIBUTE_NODES, places)
             for column, places in zip(self.tailed, self.across, strict=True)
         ]
         ramps = np.clip(features @ self.slope - self.offset, 0, 1)
@@ -90,12 +87,13 @@ class Tails:
 def _across(attribute: Continuous, first: float, last: float) -> Floats:
     """Return the place in its range at the nodes of an attribute's coordinate.
 
-    It ends where the ramps end, so that nothing is extrapolated far.
+    It stays where the ramps end, so that nothing is extrapolated far; without ramps on a side it
+    goes on.
     """
     values = attribute.cdf.quantiles
-    low, high = attribute.cdf.range
-    places = 2 * (values - low) / (high - low) - 1
-    return np.interp(np.clip(NODES, first, last), attribute.features(values)[:, 0], places)
+    places = attribute.across(values)
+    nodes = np.clip(ATTRIBUTE_NODES, first, last)
+    return np.interp(nodes, attribute.features(values)[:, 0], places)
 
 
 def _ramps(values: Floats, weight: Floats) -> tuple[Floats, float]:
@@ -111,7 +109,7 @@ def _ramps(values: Floats, weight: Floats) -> tuple[Floats, float]:
     values, weight = values[order], weight[order]
     share = np.cumsum(np.abs(weight))
     share /= share[-1]  # not by the sum, which rounds differently: no share may exceed 1
-    step = 2 / (ATTRIBUTE_NODES - 1)
+    step: float = ATTRIBUTE_NODES[1] - ATTRIBUTE_NODES[0]
 
     def place(left: Floats) -> Floats:
         return np.round(np.interp(1 - left, share, values) / step) * step

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from unsculpt.decorrelators.tails import NODES, Tails
+from unsculpt.decorrelators.grid import ATTRIBUTE_NODES
+from unsculpt.decorrelators.tails import Tails
 from unsculpt.export.graph import Graph, Value
 from unsculpt.export.networks import all_but_last, linear, logit, softplus
 from unsculpt.export.pieces import interpolate
@@ -22,8 +23,8 @@ def mean_cdf(graph: Graph, flows: SplineFlow, tails: Tails, level: Value, featur
     inputs = [features]
     for column, places in zip(tails.tailed, tails.across, strict=True):
         coordinate = graph.add("Gather", features, np.array([column]), axis=1)
-        inputs.append(interpolate(graph, [(NODES, coordinate)], places))
-    network = graph.add("Concat", *inputs, axis=-1)
+        inputs.append(interpolate(graph, [(ATTRIBUTE_NODES, coordinate)], places))
+    network = graph.add("Concat", *inputs, axis=-1) if len(inputs) > 1 else features
     for conditioner in flows.conditioners:
         hidden, last = all_but_last(graph, conditioner, network)
         if len(tails.offset):
