@@ -87,8 +87,8 @@ class Tails:
 def _across(attribute: Continuous, first: float, last: float) -> Floats:
     """Return the place in its range at the nodes of an attribute's coordinate.
 
-    It stays where the ramps end, so that nothing is extrapolated far; without ramps on a side it
-    goes on.
+    It stays what it is at `first` and `last`, where the ramps end, so that nothing is extrapolated
+    far; a side without a tail ends with the range.
     """
     values = attribute.cdf.quantiles
     places = attribute.across(values)
