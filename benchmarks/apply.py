@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 import unsculpt as us
-from unsculpt import tables
+from unsculpt import files
 from unsculpt.datasets import toys
-from unsculpt.models.inputs import Columns
+from unsculpt.inputs import Columns
 
 KINDS = {"flow": us.FlowDecorrelator, "spline": us.SplineDecorrelator}
 # What anybody would write with the library of the format, compressed as we do.
@@ -42,9 +42,9 @@ with uproot.recreate(target, compression=uproot.ZSTD(1)) as file:
 """,
 }
 OURS = """
-from unsculpt import tables
-events = tables.scan(source)
-with tables.create(target, events.schema()) as put:
+from unsculpt import files
+events = files.scan(source)
+with files.create(target, events.schema()) as put:
     for chunk in events.chunks():
         put(chunk)
 """
@@ -67,7 +67,7 @@ def make(path, events):
             "weight": pa.float32(),
         }
     )
-    with tables.create(path, schema) as put:
+    with files.create(path, schema) as put:
         while first < events:
             n = min(2**18, events - first)
             toy = toys.tagger(n, 0, seed=first + 1)
@@ -118,14 +118,14 @@ def main():
                 "read and write": timed(
                     "\n".join([START, COPY[options.format], END]), source, target
                 ),
-                "the same by unsculpt.tables": timed("\n".join([START, OURS]), source, target),
+                "the same by unsculpt.files": timed("\n".join([START, OURS]), source, target),
                 "apply": timed(APPLY, "apply", model, source, "-o", target),
             }
             for name, numbers in turn.items():
                 print("{}: {:.1f} s, {:.1f} core s, {:.2f} GB".format(name, *numbers), flush=True)
             turns.append(list(turn.values()))
         (theirs, ours, apply), memory = np.min(turns, axis=0), np.max(turns, axis=0)[2, 2]
-        for name, copy in (("read and write", theirs), ("the same by unsculpt.tables", ours)):
+        for name, copy in (("read and write", theirs), ("the same by unsculpt.files", ours)):
             clock, cores, _ = apply / copy
             print(f"apply / {name}: {clock:.2f} by the clock, {cores:.2f} in core seconds")
         print(f"peak memory of apply {memory:.2f} GB")

@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from unsculpt.datasets import VARIABLES, load_jets
-from unsculpt.experiments.claims import error_of_difference, mean_difference
-from unsculpt.experiments.evaluation import evaluate_all
-from unsculpt.experiments.families import train_family
-from unsculpt.experiments.presets import PRESETS
-from unsculpt.experiments.results import Results, families, family
-from unsculpt.experiments.sample import Splits
-from unsculpt.experiments.steps import new_flow
-from unsculpt.experiments.tasks import tasks
+from unsculpt.study.claims import error_of_difference, mean_difference
+from unsculpt.study.evaluation import evaluate_all
+from unsculpt.study.families import train_family
+from unsculpt.study.presets import PRESETS
+from unsculpt.study.results import Results, families, family
+from unsculpt.study.sample import Splits
+from unsculpt.study.steps import new_flow
+from unsculpt.study.tasks import tasks
 
 TRAININGS = 6
 FIRST_SEED = PRESETS["paper"].seeds  # the study has those before

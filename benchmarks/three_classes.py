@@ -26,7 +26,7 @@ from scipy.special import softmax
 from unsculpt import FeatureDecorrelator, TransportDecorrelator, metrics
 from unsculpt.classifiers import Classifier
 from unsculpt.datasets import load_jets, toys
-from unsculpt.decorrelators.vectors import log_ratios
+from unsculpt.decorrelators.transport.coordinates import log_ratios
 from unsculpt.plots import class_clouds
 
 BINS = np.linspace(50, 300, 51)

@@ -27,13 +27,14 @@ x = rng.uniform(-1, 1, 1100).astype("f4")
 y = 2 * x + rng.normal(0, 0.3, 1100).astype("f4")
 found = {}
 for members in (1, 2, 3, 4):
-    for additive in (False, True):
+    for can_split_batches in (False, True):
         fitted = fit(
             Line(jnp.zeros(members), jnp.zeros(members)), squares, (x, y), epochs=20,
-            batch_size=256, learning_rate=0.1, seed=1, additive=additive, validation=0.1,
-            keep="best",
+            batch_size=256, learning_rate=0.1, seed=1, can_split_batches=can_split_batches,
+            validation=0.1, keep="best",
         )
-        found[f"{members} {additive}"] = [*fitted.model.slope.tolist(), *fitted.train_loss[-1]]
+        name = f"{members} {can_split_batches}"
+        found[name] = [*fitted.model.slope.tolist(), *fitted.train_loss[-1]]
 print(json.dumps({"devices": len(jax.devices()), "found": found}))
 """
 
@@ -57,17 +58,39 @@ def test_shared_out_or_not_the_fit_is_the_same():
         np.testing.assert_allclose(four["found"][name], expected, rtol=1e-4, err_msg=name)
 
 
-def test_every_core_is_a_device_unless_jax_runs_already():
-    expected = min(devices.cores(), devices.MOST)
-    code = "import unsculpt.fitting, jax; print(len(jax.devices('cpu')))"
-    assert int(run(code)) == expected
-    assert int(run("import jax; jax.devices('cpu')\n" + code)) == 1
-    flags = "--xla_force_host_platform_device_count=3"
-    assert int(run(code, XLA_FLAGS=flags)) == 3
+FIT = """
+import numpy as np, unsculpt as us
+rng = np.random.default_rng(0)
+us.FlowDecorrelator(members=1, epochs=1).fit(rng.normal(size=50), rng.uniform(size=50))
+import jax; print(len(jax.devices("cpu")))
+"""
+
+
+def test_every_core_is_a_device_from_the_first_fit_unless_jax_runs_already():
+    expected = min(devices.cores(), devices.MOST_DEVICES)
+    assert int(run(FIT)) == expected
+    assert int(run("import jax; jax.devices('cpu')" + FIT)) == 1
+    assert int(run(FIT, XLA_FLAGS="--xla_force_host_platform_device_count=3")) == 3
+
+
+def test_importing_changes_nothing_of_jax():
+    """Not even the modules with networks in them start it or count its devices."""
+    code = """
+import jax, pkgutil, importlib, unsculpt
+before = dict(jax.config.values)
+for package in ("flows", "fitting", "penalties", "classifiers", "decorrelators"):
+    home = importlib.import_module(f"unsculpt.{package}")
+    for module in pkgutil.walk_packages(home.__path__, home.__name__ + "."):
+        importlib.import_module(module.name)
+assert dict(jax.config.values) == before
+jax.config.update("jax_num_cpu_devices", 3)  # an error if it is running
+print(len(jax.devices("cpu")))
+"""
+    assert int(run(code)) == 3
 
 
 @pytest.mark.parametrize(
-    ("count", "members", "batch_size", "additive", "shape"),
+    ("count", "members", "batch_size", "can_split_batches", "shape"),
     [
         (2, 8, 1024, True, (2, 1)),  # each core takes half the members
         (2, 1, 256, True, (1, 2)),  # one member: the cores share its batches
@@ -81,7 +104,7 @@ def test_every_core_is_a_device_unless_jax_runs_already():
         (1, 5, 1024, True, (1, 1)),
     ],
 )
-def test_who_gets_what(monkeypatch, count, members, batch_size, additive, shape):
+def test_who_gets_what(monkeypatch, count, members, batch_size, can_split_batches, shape):
     monkeypatch.setattr(jax, "local_devices", lambda: [*range(count)])
-    monkeypatch.setattr(devices, "Mesh", lambda grid, names: grid)
-    assert devices.share_out(members, batch_size, additive).shape == shape
+    monkeypatch.setattr(jax.sharding, "Mesh", lambda grid, names: grid)
+    assert devices.share_out(members, batch_size, can_split_batches).shape == shape

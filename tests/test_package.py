@@ -22,7 +22,8 @@ def test_import_does_not_wait_for_jax():
 
 
 def test_jax_comes_with_the_first_network():
-    assert "jax" in modules_after("import unsculpt; unsculpt.QuantileDecorrelator")
+    assert "jax" not in modules_after("import unsculpt; unsculpt.QuantileDecorrelator().then")
+    assert "jax" not in modules_after("from unsculpt.classifiers import Classifier; Classifier()")
 
 
 def test_toys_and_metrics_do_without_jax():

@@ -98,7 +98,7 @@ class TestPenalty:
         assert scores[1] < 0.8 * scores[0]
 
     def test_options_reach_the_penalty(self):
-        recipe = Recipe.of(Classifier.mode(5, order=2).get_params())
+        recipe = Recipe.from_parameters(Classifier.mode(5, order=2).get_params())
         assert recipe.penalty is moment_decomposition
         assert recipe.options == (("order", 2),)
 

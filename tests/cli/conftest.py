@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from unsculpt import SplineDecorrelator
 from unsculpt.cli import app
 from unsculpt.datasets import toys
-from unsculpt.tables import create
+from unsculpt.files import create
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import unsculpt as us
-from unsculpt.models import Model
-from unsculpt.tables import scan
+from unsculpt.files import scan
+from unsculpt.saving import Model
 
 
 def read(path):

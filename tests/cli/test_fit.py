@@ -93,7 +93,7 @@ def test_several_scores(unsculpt, events, save, tmp_path):
     path, output = save(events, "a.parquet"), tmp_path / "w.unsculpt"
     answer = unsculpt("fit", path, *COLUMNS, "--score", "tagger ** 2", "-o", output)
     assert answer.exit_code == 0
-    assert len(us.load(output).columns_) == 2
+    assert len(us.load(output).cdfs_) == 2
     assert "tagger ** 2" in answer.output
 
 

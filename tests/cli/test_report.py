@@ -49,7 +49,7 @@ def test_answers_scripts_with_the_metrics(unsculpt, model, events, save, tmp_pat
     )
     with pytest.warns(UserWarning, match="mass is outside"):
         decorrelated = us.load(model).transform(score, events.select(["mass"]).to_pandas())
-    edges = Axis.of(mass, label, 50, "mass").edges
+    edges = Axis.from_events(mass, label, 50, "mass").edges
     expected = metrics.inverse_jsd(decorrelated, label, mass, bins=edges, sample_weight=weight)
     assert flat["1/JSD50"]["value"] == pytest.approx(expected)
     assert (tmp_path / "f").is_dir()

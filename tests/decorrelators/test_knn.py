@@ -76,9 +76,9 @@ class TestTruth:
         knn = KNNDecorrelator(0.25, neighbours=41).fit(toy.score, toy.protected)
         features, _ = knn.attributes_.features(toy.protected, "raise")
         near = NearestNeighbors(n_neighbors=41).fit(features)
-        rows = near.kneighbors(knn.columns_[0].anchors, return_distance=False)
+        rows = near.kneighbors(knn.shifts_[0].anchors, return_distance=False)
         expected = np.quantile(toy.score[rows], 0.75, axis=1, method="inverted_cdf")
-        np.testing.assert_array_equal(knn.columns_[0].cuts, expected)
+        np.testing.assert_array_equal(knn.shifts_[0].cuts, expected)
 
 
 class TestScores:

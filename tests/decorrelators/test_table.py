@@ -44,7 +44,7 @@ def test_it_is_the_inner_decorrelator_fitted_on_background(events, fitted):
     alone = clone(FLOW).fit(table.tagger[background], table[["mass"]][background])
     want = alone.transform(table.tagger, table[["mass"]])
     np.testing.assert_array_equal(fitted.transform(table)[:, 0], want)
-    assert not hasattr(fitted.inner, "columns_")  # the one it was given stays as it was
+    assert not hasattr(fitted.decorrelator, "cdfs_")  # the one it was given stays as it was
 
 
 def test_without_a_background_label_all_rows_are_fitted(events):

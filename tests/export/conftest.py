@@ -118,7 +118,7 @@ def long_tails():
     table = {"even": rng.uniform(0, 1, events), "ends": ends}
     score = rng.normal(ends)
     model = quick().fit(score, pd.DataFrame(table))
-    slope = model.columns_[0].tails.slope[1]
+    slope = model.cdfs_[0].tails.slope[1]
     assert slope.min() < 0 < slope.max()
     return Case(model, {"score": score}, table)
 

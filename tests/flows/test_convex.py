@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from unsculpt.flows import ConvexPotential, transport, transport_back
+from unsculpt.flows import ConvexPotential, inverse_transport, transport
 
 
 @pytest.fixture(autouse=True)
@@ -83,5 +83,5 @@ def test_the_map_never_turns_a_move_around():
 def test_the_way_back_leads_back_from_near_and_far():
     potentials, (scores, features) = wild(3, members=3), points(3)
     scores, features = jnp.concatenate([scores, 1000 * scores]), jnp.tile(features, (2, 1))
-    back = each(transport_back, potentials, scores, features)
+    back = each(inverse_transport, potentials, scores, features)
     np.testing.assert_allclose(each(there, potentials, back, features), scores, rtol=1e-6)

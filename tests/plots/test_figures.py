@@ -67,7 +67,7 @@ def test_the_spectrum_has_a_line_for_each_score(toy, scores):
 
 
 def test_efficiencies_average_to_the_working_point(toy, scores, weight):
-    axis = Axis.of(toy.protected, toy.label, 8, "mass")
+    axis = Axis.from_events(toy.protected, toy.label, 8, "mass")
     curves = background_efficiencies(
         scores, toy.label, axis, sample_weight=weight, efficiencies=[0.2]
     )
@@ -82,7 +82,7 @@ def test_efficiencies_average_to_the_working_point(toy, scores, weight):
 
 
 def test_separation_is_that_of_scikit_learn_in_each_bin(toy, scores):
-    axis = Axis.of(toy.protected, toy.label, [70, 80, 95], "mass")
+    axis = Axis.from_events(toy.protected, toy.label, [70, 80, 95], "mass")
     panels = separation_in_bins({"raw": toy.score}, toy.label, axis)
     for i, (low, high) in enumerate([(70, 80), (80, 95)]):
         inside = (toy.protected >= low) & (toy.protected < high)
@@ -96,7 +96,7 @@ def test_separation_is_that_of_scikit_learn_in_each_bin(toy, scores):
 
 
 def test_errors_are_about_those_of_the_bootstrap(toy):
-    axis = Axis.of(toy.protected, toy.label, [70, 80, 95], "mass")
+    axis = Axis.from_events(toy.protected, toy.label, [70, 80, 95], "mass")
     panels = separation_in_bins({"raw": toy.score}, toy.label, axis)
     for name, metric in (
         ("AUC", metrics.auc_in_bins),
@@ -111,9 +111,9 @@ def test_errors_are_about_those_of_the_bootstrap(toy):
 
 def test_bins_do_not_stretch_to_a_few_events_far_out():
     mass = np.r_[np.linspace(50, 150, 5000), 1e4]
-    axis = Axis.of(mass, np.zeros(5001), 50, "mass")
+    axis = Axis.from_events(mass, np.zeros(5001), 50, "mass")
     assert axis.edges[-1] < 151
-    assert Axis.of(mass[:-1], np.zeros(5000), 50, "mass").edges[-1] == 150
+    assert Axis.from_events(mass[:-1], np.zeros(5000), 50, "mass").edges[-1] == 150
 
 
 def test_cuts_and_losses_are_drawn_as_given():

@@ -93,7 +93,7 @@ def test_the_spectra_fill_their_pane_at_loose_and_tight_cuts(seen):
 
 @pytest.mark.parametrize(("state", "efficiency"), [("before", 0.5), ("after", 0.2)])
 def test_the_numbers_beside_the_slider_are_the_metrics(seen, toy, weight, state, efficiency):
-    edges = Axis.of(toy.protected, toy.label, 50, "mass").edges
+    edges = Axis.from_events(toy.protected, toy.label, 50, "mass").edges
     flat = toy.cdf(toy.score, toy.protected)
     cut = {"efficiency": efficiency, "sample_weight": weight}
     for score, row in zip((toy.score, flat), seen[state]["numbers"], strict=True):

@@ -21,7 +21,7 @@ def page(written, parse):
 
 @pytest.fixture(scope="module")
 def edges(toy):
-    return Axis.of(toy.protected, toy.label, 50, "mass").edges
+    return Axis.from_events(toy.protected, toy.label, 50, "mass").edges
 
 
 def test_the_summary_is_what_the_metrics_say(written, toy, weight, edges):
@@ -129,7 +129,7 @@ def test_a_method_that_knows_its_own_cut_alone(toy, exact):
         return np.full(len(protected), 0.8)
 
     model.threshold = threshold
-    events = Events.of(model, toy.score, toy.protected, toy.label, None, ["mass"], 50)
+    events = Events.prepare(model, toy.score, toy.protected, toy.label, None, ["mass"], 50)
     *_, picture, _ = pictures(events, model, toy.protected, toy.label, 0.5)
     assert picture.slug == "cut"
     assert picture.tables[0].header == ["mass", "cut for 2%"]

@@ -62,7 +62,7 @@ reverse_gradient.defvjp(_forward, _backward)
 
 
 @cache  # the same object for the same factor: a new one would be compiled anew
-def ahead(factor: float) -> optax.GradientTransformation:
+def faster_adversary(factor: float) -> optax.GradientTransformation:
     """Return Adam with steps of the adversary that are `factor` times as long."""
 
     def lengthen(steps: Any, _: Any) -> Any:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-import equinox as eqx
-import jax
 import numpy as np
-from jaxtyping import Array, Float
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from unsculpt.classifiers.network import Network
 from unsculpt.classifiers.recipe import Recipe
 from unsculpt.classifiers.sample import Sample, feature_table
-from unsculpt.classifiers.training import Trained, train
-from unsculpt.models import Model
+from unsculpt.decorrelators.chain import Chain
+from unsculpt.inputs import Floats
+from unsculpt.saving import Arrays, Json, Model
 
-Floats = NDArray[np.float64]
-
-CHUNK = 2**14
+if TYPE_CHECKING:
+    from unsculpt.classifiers.training import Trained
 
 
 class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
@@ -180,18 +176,17 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     def _log_odds(self, X: Any) -> Floats:
         """Return the log odds of each class over background, whose own are zero."""
+        from unsculpt.classifiers.network import evaluate
+
         check_is_fitted(self)
         checked = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         names = getattr(self, "feature_names_in_", [])
         features = (feature_table(checked, names) - self.centre_) / self.width_
-        log_odds = np.zeros((len(features), len(self.classes_)))
-        # Double precision, and chunks of one shape: compiled once.
-        with jax.enable_x64(True):
-            for start in range(0, len(features), CHUNK):
-                rows = features[start : start + CHUNK]
-                padded = np.pad(rows, ((0, CHUNK - len(rows)), (0, 0)))
-                log_odds[start : start + CHUNK, 1:] = _evaluate(self.network_, padded)[: len(rows)]
-        return log_odds
+        return np.pad(evaluate(self.network_, features), [(0, 0), (1, 0)])
+
+    def then(self, second: Any) -> Chain:
+        """Return this classifier with a decorrelator on top of it, as one `Chain`."""
+        return Chain([self]).then(second)
 
     def _learned(
         self,
@@ -209,14 +204,14 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def _state(self) -> tuple[Arrays, Json]:
         arrays = {"centre": self.centre_, "width": self.width_} | {
             f"history.{name}": losses for name, losses in self.history_.items()
         }
         layers = zip(self.network_.weights, self.network_.biases, strict=True)
         for i, (weight, bias) in enumerate(layers):
             arrays |= {f"layer.{i}.weight": np.asarray(weight), f"layer.{i}.bias": np.asarray(bias)}
-        about = {
+        metadata = {
             "classes": self.classes_.tolist(),
             "classes_type": self.classes_.dtype.str,
             "features": getattr(self, "feature_names_in_", np.array([])).tolist(),
@@ -224,21 +219,24 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         }
         if callable(self.penalty):
             name = getattr(self.penalty, "__qualname__", repr(self.penalty))
-            about["parameters"] = self.get_params() | {"penalty": name}
-        return arrays, about
+            metadata["parameters"] = self.get_params() | {"penalty": name}
+        return arrays, metadata
 
-    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+    def _restore(self, arrays: Arrays, metadata: Json) -> None:
+        from unsculpt.classifiers.network import Network
+        from unsculpt.classifiers.training import Trained
+
         layers = sum(name.endswith(".weight") for name in arrays)
         weights, biases = (
             [arrays[f"layer.{i}.{part}"] for i in range(layers)] for part in ("weight", "bias")
         )
-        network = Network.plain(weights, biases, about["activation"])
+        network = Network.plain(weights, biases, metadata["activation"])
         self._learned(
             Trained(network, arrays["history.train_loss"]),
             arrays["centre"],
             arrays["width"],
-            np.array(about["classes"], dtype=about["classes_type"]),
-            about["features"],
+            np.array(metadata["classes"], dtype=metadata["classes_type"]),
+            metadata["features"],
         )
 
 
@@ -270,10 +268,12 @@ def fit_many(
     >>> len(fit_many(dnns, X, y, protected=mass))
     4
     """
-    sample = Sample.of(X, y, protected, sample_weight)
+    from unsculpt.classifiers.training import train
+
+    sample = Sample.checked(X, y, protected, sample_weight)
     groups: dict[Recipe, list[Classifier]] = {}
     for classifier in classifiers:
-        recipe = Recipe.of(classifier.get_params())
+        recipe = Recipe.from_parameters(classifier.get_params())
         if recipe.decorrelates and sample.protected is None:
             raise ValueError(f"{classifier} has a penalty; pass what to protect as protected=")
         groups.setdefault(recipe, []).append(classifier)
@@ -282,8 +282,3 @@ def fit_many(
         for classifier, trained in zip(group, train(recipe, alphas, seeds, sample), strict=True):
             classifier._learned(trained, sample.centre, sample.width, sample.classes, sample.names)
     return list(classifiers)
-
-
-@eqx.filter_jit
-def _evaluate(network: Network, features: Any) -> Float[Array, "n scores"]:
-    return network(features)

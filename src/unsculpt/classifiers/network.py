@@ -11,12 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
-from numpy.typing import NDArray
 
-ACTIVATIONS = {"relu": jax.nn.relu, "swish": jax.nn.swish}
+from unsculpt.devices import on_device
+from unsculpt.inputs import Floats
+
+FUNCTIONS = {"relu": jax.nn.relu, "swish": jax.nn.swish}
 EPSILON = 1e-5
-
-Floats = NDArray[np.float64]
 
 
 class Network(eqx.Module):
@@ -62,7 +62,7 @@ class Network(eqx.Module):
 
     def __call__(self, x: Float[Array, "n f"]) -> Float[Array, "n outputs"]:
         """Evaluate a batch."""
-        activate = ACTIVATIONS[self.activation]
+        activate = FUNCTIONS[self.activation]
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             x = (activate(x) if i else x) @ weight + bias
             if i == 0 and self.scale is not None and self.shift is not None:
@@ -83,3 +83,14 @@ class Network(eqx.Module):
             weights[0] = weights[0] * np.asarray(self.scale) / np.sqrt(variance + EPSILON)
             biases[0] = np.asarray(self.shift, "f8")
         return self.plain(weights, biases, self.activation)
+
+
+def evaluate(network: Network, features: Floats) -> Floats:
+    """Return the network's outputs, (n, outputs)."""
+    (outputs,) = on_device(_evaluate, network, features)
+    return outputs.T
+
+
+@eqx.filter_jit
+def _evaluate(network: Network, features: Float[Array, "n f"]) -> tuple[Float[Array, "outputs n"]]:
+    return (network(features).T,)

@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from unsculpt import penalties
-from unsculpt.classifiers.network import ACTIVATIONS
+from unsculpt.inputs import whole_number
 
 ADVERSARY = "adversary"
+ACTIVATIONS = ("relu", "swish")
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,13 @@ class Recipe:
     learning_rate: float
 
     @classmethod
-    def of(cls, parameters: dict[str, Any]) -> Self:
+    def from_parameters(cls, parameters: dict[str, Any]) -> Self:
         """Check the parameters of a classifier; without strength there is no penalty."""
         for name in ("epochs", "batch_size"):
-            _whole(name, parameters[name], 1)
+            whole_number(parameters[name], name)
         for nodes in parameters["hidden"]:
-            _whole("hidden", nodes, 1)
-        _whole("seed", parameters["seed"], 0)
+            whole_number(nodes, "hidden")
+        whole_number(parameters["seed"], "seed", 0)
         if parameters["activation"] not in ACTIVATIONS:
             raise ValueError(
                 f"activation is {parameters['activation']!r}; expected {_or(ACTIVATIONS)}"
@@ -72,11 +73,6 @@ class Recipe:
     def decorrelates(self) -> bool:
         """Whether the protected attributes matter."""
         return self.adversary or self.penalty is not None
-
-
-def _whole(name: str, value: Any, least: int) -> None:
-    if not (isinstance(value, int | np.integer) and value >= least):
-        raise ValueError(f"{name} is {value!r}; expected a whole number of at least {least}")
 
 
 def _or(names: Any) -> str:

@@ -11,15 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from unsculpt.models.inputs import (
+from unsculpt.inputs import (
+    Floats,
     event_weights,
-    finite,
     not_constant,
+    numbers,
     protected_columns,
     same_length,
 )
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Sample:
     weight: Floats
 
     @classmethod
-    def of(cls, X: Any, y: ArrayLike, protected: Any, sample_weight: ArrayLike | None) -> Self:
+    def checked(cls, X: Any, y: ArrayLike, protected: Any, sample_weight: ArrayLike | None) -> Self:
         """Check the arguments of a fit."""
         names = list(getattr(X, "columns", []))
         if not all(isinstance(name, str) for name in names):
@@ -68,7 +67,7 @@ class Sample:
         if protected is not None:
             titles, columns = protected_columns(protected)
             same_length(len(features), "X", protected=len(columns[0]))
-            columns = [finite(c, name) for c, name in zip(columns, titles, strict=True)]
+            columns = [numbers(c, name) for c, name in zip(columns, titles, strict=True)]
             for column, name in zip(columns, titles, strict=True):
                 not_constant(column[label == 0], f"{name} on background")
             table = np.column_stack(columns)
@@ -81,5 +80,5 @@ def feature_table(X: Any, names: Sequence[str]) -> Floats:
     """Return the features as finite numbers, (n, f)."""
     table = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X")
     for i, column in enumerate(table.T):
-        finite(column, f"X[{names[i]!r}]" if len(names) else f"X[:, {i}]")
+        numbers(column, f"X[{names[i]!r}]" if len(names) else f"X[:, {i}]")
     return np.asarray(table)

@@ -13,11 +13,12 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 from numpy.typing import NDArray
 
-from unsculpt.classifiers.adversary import RATE, Adversary, ahead
+from unsculpt.classifiers.adversary import RATE, Adversary, faster_adversary
 from unsculpt.classifiers.network import Network
 from unsculpt.classifiers.objective import Contest, Objective
 from unsculpt.classifiers.recipe import Recipe
 from unsculpt.classifiers.sample import Sample
+from unsculpt.devices import cores_as_devices
 from unsculpt.fitting import ADAM, fit
 from unsculpt.penalties import moment_decomposition
 
@@ -42,6 +43,7 @@ def train(
     recipe: Recipe, alphas: Sequence[float], seeds: Sequence[int], sample: Sample
 ) -> list[Trained]:
     """Train a classifier for each strength and its seed, as many at a time as `MEMORY` allows."""
+    cores_as_devices()
     batch_size = min(recipe.batch_size, len(sample.label))
     background = _room_for_background(batch_size, float((sample.label == 0).mean()))
     pairs = background**2 if recipe.penalty not in (None, moment_decomposition) else 0
@@ -91,8 +93,10 @@ def _train_together(
                 seed=seeds,
                 weight=sample.weight,
                 settings=strength,
-                additive=not (recipe.decorrelates or recipe.batch_normalisation),
-                optimiser=ahead(RATE / recipe.learning_rate) if recipe.adversary else ADAM,
+                can_split_batches=not (recipe.decorrelates or recipe.batch_normalisation),
+                optimiser=faster_adversary(RATE / recipe.learning_rate)
+                if recipe.adversary
+                else ADAM,
                 title="Training",
             )
             model = fitted.model

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unsculpt.models.inputs import event_weights, finite, not_constant, same_length
-
-Floats = NDArray[np.float64]
+from unsculpt.inputs import Floats, event_weights, not_constant, numbers, same_length
 
 
 def planing_weights(
@@ -98,7 +96,7 @@ def flat_sample(
 
 def _in_bins(values: ArrayLike, bins: int) -> tuple[Floats, NDArray[np.int64]]:
     """Return the values, checked, and which bin each is in."""
-    column = finite(np.asarray(values), "values")
+    column = numbers(np.asarray(values), "values")
     if column.ndim != 1:
         raise ValueError(f"values has shape {column.shape}; expected (n,)")
     not_constant(column, "values")

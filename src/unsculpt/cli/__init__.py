@@ -5,7 +5,7 @@ import typer
 from unsculpt.cli.apply import apply
 from unsculpt.cli.demo import demo
 from unsculpt.cli.export import export
-from unsculpt.cli.fit import fit
+from unsculpt.cli.fit import FitCommand, fit
 from unsculpt.cli.generate import generate
 from unsculpt.cli.info import info
 from unsculpt.cli.report import report
@@ -19,4 +19,4 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (demo, fit, apply, report, export, info, generate, reproduce):
-    app.command(epilog=EXIT_CODES)(command)
+    app.command(epilog=EXIT_CODES, cls=FitCommand if command is fit else None)(command)

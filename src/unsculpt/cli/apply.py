@@ -22,7 +22,7 @@ from unsculpt.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from unsculpt.tables import Applied
+    from unsculpt.files import Applied
 
 
 def apply(
@@ -72,9 +72,9 @@ def apply(
     """  # noqa: D301
     check_folder(output)
     with explained(quiet=quiet):
-        from unsculpt import tables
+        from unsculpt import files
 
-        stream = tables.scan(*events)
+        stream = files.scan(*events)
 
         fitted = load_decorrelator(model)
         source = dict(fitted.source_ or {})
@@ -91,9 +91,9 @@ def apply(
             progress("Decorrelating", stream.rows) as advance,
         ):
             if client is None:
-                done = tables.apply(fitted, stream, output, advance=advance, **options)
+                done = files.apply(fitted, stream, output, advance=advance, **options)
             else:
-                from unsculpt import cluster
+                from unsculpt.files import cluster
 
                 done = cluster.apply(client, model, stream, output, advance=advance, **options)
         seconds = time.perf_counter() - start

@@ -61,12 +61,12 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
     from threadpoolctl import threadpool_limits
 
     from unsculpt import FlowDecorrelator
+    from unsculpt.atomic import atomic_write
     from unsculpt.datasets import load_jets
     from unsculpt.datasets.generator.window import MASS
-    from unsculpt.models.inputs import Columns
+    from unsculpt.inputs import Columns
     from unsculpt.plots import before_after
     from unsculpt.report import write_report
-    from unsculpt.whole import whole
 
     train, test = load_jets("train"), load_jets("test")
     # A classifier scores the background it learned from too low: a flow fitted there would expect
@@ -111,7 +111,7 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
         with warnings.catch_warnings():  # of jets beyond the fitted masses: the report says so
             warnings.simplefilter("ignore")
             flat = flow.transform(raw, test.mass)
-        with whole(figure) as draft:
+        with atomic_write(figure) as draft:
             before_after(raw, flat, test.label, test.mass).savefig(draft, dpi=150)
         console.print(f"Figure: [bold]{escape(str(figure))}[/bold]", soft_wrap=True)
     console.print(f"Open the report: [bold]{escape(str(output.resolve()))}[/bold]", soft_wrap=True)

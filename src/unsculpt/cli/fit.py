@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from unsculpt.cli.shared import (
     Events,
@@ -25,16 +26,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unsculpt.decorrelators import Decorrelator
-    from unsculpt.tables import Sample, Stream
+    from unsculpt.files import Sample, Stream
 
-Method = Literal["flow", "spline", "quantile", "knn", "ddt"]
-METHODS: dict[Method, str] = {
-    "flow": "FlowDecorrelator",
-    "spline": "SplineDecorrelator",
-    "quantile": "QuantileDecorrelator",
-    "knn": "KNNDecorrelator",
-    "ddt": "DDTDecorrelator",
-}
+
+class FitCommand(TyperCommand):
+    """Names the registered methods in its help; only then, as to look them up takes a second."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        from unsculpt.decorrelators.base import methods
+
+        option = next(param for param in self.params if param.name == "method")
+        option.help = f"How to decorrelate: {', '.join(methods())}."  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
+def known_method(name: str) -> str:
+    """Refuse a method that is not registered."""
+    from unsculpt.decorrelators.base import methods
+
+    if name not in methods():
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(methods())}.")
+    return name
 
 
 def fit(
@@ -56,7 +69,7 @@ def fit(
         typer.Option(help="Which are signal; those that are not background if not given."),
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Event weights, of either sign.")] = None,
-    method: Annotated[Method, typer.Option(help="How to decorrelate.")] = "flow",
+    method: Annotated[str, typer.Option(callback=known_method, metavar="METHOD")] = "flow",
     outside: Annotated[
         Literal["clip", "raise", "nan"],
         typer.Option(help="Protected values beyond the fitted range, when the model is applied."),
@@ -91,9 +104,9 @@ def fit(
     """  # noqa: D301
     check_file(output)
     with explained(quiet=quiet):
-        from unsculpt import cluster, tables
+        from unsculpt.files import cluster, read_sample, scan
 
-        stream = tables.scan(*events)
+        stream = scan(*events)
         source = {
             "score": score,
             "protected": protect,
@@ -105,7 +118,7 @@ def fit(
         with cluster_if_any(scheduler, workers) as client:
             with progress("Reading", here.rows) as advance:
                 if client is None or there:
-                    sample = tables.read_sample(here, source, nan=nan, advance=advance)
+                    sample = read_sample(here, source, nan=nan, advance=advance)
                 else:
                     sample = cluster.read_sample(client, here, source, nan=nan, advance=advance)
             background_events = sample.label == 0
@@ -125,12 +138,12 @@ def fit(
                 fitted_on = model.events_
                 if not quiet and not as_json:
                     _print_counted(there)
-        files = [str(location) for location in stream.locations]
-        model.source_ = source | {"events": fitted_on, "files": files}
+        paths = [str(location) for location in stream.locations]
+        model.source_ = source | {"events": fitted_on, "files": paths}
         model.save(output)
         answer = {
             "model": output,
-            "method": METHODS[method],
+            "method": type(model).__name__,
             "columns": source,
             "files": len(stream.sources),
             "rows": sample.rows,
@@ -166,11 +179,11 @@ def _some(events: int, fraction: float, seed: int) -> NDArray[np.bool_]:
     return np.random.default_rng([seed, 3]).uniform(size=events) < fraction
 
 
-def _new(method: Method, sample: Sample, **options: Any) -> Decorrelator:
+def _new(method: str, sample: Sample, **options: Any) -> Decorrelator:
     """Return a decorrelator with those of the options it has."""
-    from unsculpt import decorrelators
+    from unsculpt.decorrelators.base import methods
 
-    kind = getattr(decorrelators, METHODS[method])
+    kind: Any = methods()[method]
     text = [name for name, column in sample.protected.items() if column.dtype.kind in "US"]
     options |= {"categorical": text} if text else {}
     known = kind().get_params()

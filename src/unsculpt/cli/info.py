@@ -29,7 +29,7 @@ def info(
     with explained(quiet=quiet):
         from rich.console import Console
 
-        from unsculpt.models.files import read_model
+        from unsculpt.saving import read_model
 
         arrays, about = read_model(model)
         if as_json:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from unsculpt import metrics
 from unsculpt.decorrelators import Decorrelator
-from unsculpt.tables import Sample
+from unsculpt.files import Sample
 
 EFFICIENCY = 0.5
 

@@ -77,18 +77,18 @@ def report(
         "weight": weight,
     }
     with explained(quiet=quiet):
-        from unsculpt import tables
+        from unsculpt import files
 
-        stream = tables.scan(*events)
+        stream = files.scan(*events)
 
         fitted = load_decorrelator(model)
         source, names = _columns(fitted.source_ or {}, here)
         with progress("Reading", stream.rows) as advance:
-            sample = tables.read_sample(stream, source, nan=nan, advance=advance)
+            sample = files.read_sample(stream, source, nan=nan, advance=advance)
 
         from rich.console import Console
 
-        from unsculpt.models.inputs import Columns
+        from unsculpt.inputs import Columns
         from unsculpt.report import write_report
 
         folder = figures or str(Path(output).with_suffix("")) + "-figures"

@@ -87,7 +87,7 @@ def reproduce(
 
 def _judge(scores: Path, output: Path, console: Console) -> dict[str, str]:
     """Judge saved scores; return where the results are."""
-    from unsculpt.experiments.scores import judge
+    from unsculpt.study.scores import judge
 
     judge(scores, output, console=console)
     return {"results": str(output / "scores.parquet"), "figures": str(output / "figures")}
@@ -97,13 +97,13 @@ def _study(
     preset: str, output: Path, console: Console, figures: bool, **options: Any
 ) -> dict[str, str]:
     """Run the study; return where the results are."""
-    from unsculpt.experiments import run, study
+    from unsculpt.study import run, study
 
     table = run(preset, output, console=console, **options)
     answer = {"preset": preset, "results": str(table)}
     if figures:
-        from unsculpt.experiments.figures import draw
-        from unsculpt.experiments.page import write_page
+        from unsculpt.study.figures import draw
+        from unsculpt.study.page import write_page
 
         study(output, console=console)
         draw(output)
@@ -115,6 +115,6 @@ def _study(
 
 def _models(table: str) -> int:
     """Count the models that were judged."""
-    from unsculpt.experiments.results import Results
+    from unsculpt.study.results import Results
 
     return sum(row.get("r50") is not None for row in Results.read(Path(table)).rows)

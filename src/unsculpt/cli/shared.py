@@ -52,7 +52,7 @@ def cluster_if_any(scheduler: str | None, workers: int | None) -> Iterator[Clien
     if scheduler is None and workers is None:
         yield None
         return
-    from unsculpt.cluster import connected
+    from unsculpt.files.cluster import connected
 
     with connected(scheduler, workers) as client:
         yield client

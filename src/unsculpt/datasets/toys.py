@@ -15,7 +15,8 @@ from scipy.linalg import helmert
 from scipy.special import expit, logit, softmax
 from scipy.stats import norm, truncexpon, truncnorm
 
-Floats = NDArray[np.float64]
+from unsculpt.inputs import Floats
+
 Moments = Callable[[Floats], tuple[Floats, Floats]]
 
 MASS_RANGE = (50.0, 300.0)

@@ -1,20 +1,58 @@
-"""What every decorrelator shares."""
+"""What every decorrelator shares, and what a fitted conditional CDF is."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.models import Model
+from unsculpt.decorrelators.common.attributes import (
+    Categorical,
+    Outside,
+    ProtectedAttributes,
+    check_outside,
+)
+from unsculpt.devices import in_threads
+from unsculpt.graph import Graph, Value
+from unsculpt.inputs import (
+    Floats,
+    Mask,
+    check_fraction,
+    count_events,
+    event_weights,
+    not_constant,
+    same_length,
+    score_columns,
+)
+from unsculpt.saving import MODELS, Model
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from unsculpt.decorrelators.chain import Chain
+
+FEWEST_EVENTS = 10
 
 
 class Decorrelator(Model):
-    """Turns a score into one whose background distribution ignores the protected attributes."""
+    """Turns a score into one whose background distribution ignores the protected attributes.
+
+    A method learns `attributes_` and `one_column_` beside its own; the checks of its input are
+    here. Derive from `ScoreDecorrelator` what learns a conditional CDF of each score.
+
+    Attributes:
+        method: what it is called on the command line; None for what is not fitted there.
+        attributes_: the protected attributes of the fit.
+        one_column_: whether the fit had one score, (n,), rather than a table of them, (n, k).
+    """
+
+    method: ClassVar[str | None] = None
+    outside: Outside
+    categorical: Sequence[str | int]
+    attributes_: ProtectedAttributes
+    one_column_: bool
 
     @abstractmethod
     def fit(
@@ -25,3 +63,179 @@ class Decorrelator(Model):
     @abstractmethod
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return the decorrelated score, in the order of the score at fixed attributes."""
+
+    def then(self, second: Any) -> Chain:
+        """Return this model with another on top of it, as one `Chain`.
+
+        >>> from unsculpt import FlowDecorrelator
+        >>> chain = FlowDecorrelator().then(FlowDecorrelator.paper())
+        >>> len(chain.steps)
+        2
+        """
+        from unsculpt.decorrelators.chain import Chain
+
+        return Chain([self]).then(second)
+
+    @property
+    def n_scores_(self) -> int:
+        """How many scores the fit had."""
+        raise NotImplementedError
+
+    @property
+    def protected_inputs_(self) -> dict[str, bool]:
+        """The protected columns of the fit, by name, and whether they hold text."""
+        return {
+            attribute.name: isinstance(attribute, Categorical) and attribute.is_text
+            for attribute in self.attributes_.attributes
+        }
+
+    def _check_fit(
+        self,
+        scores: ArrayLike,
+        protected: Any,
+        sample_weight: ArrayLike | None,
+        name: str = "scores",
+    ) -> tuple[Floats, Floats]:
+        """Check the events of a fit; return the score columns, (n, k), and the weights."""
+        check_outside(self.outside)
+        columns = score_columns(scores, name)
+        events, n_scores = columns.shape
+        same_length(events, name, protected=count_events(protected))
+        if events < FEWEST_EVENTS:
+            raise ValueError(f"{name} has {events} events; a fit needs at least {FEWEST_EVENTS}")
+        weight = event_weights(sample_weight, events, name)
+        for i, column in enumerate(columns.T):
+            not_constant(column, name if n_scores == 1 else f"{name}[:, {i}]")
+        return columns, weight
+
+    def _check(
+        self, values: ArrayLike, protected: Any, name: str = "scores"
+    ) -> tuple[Floats, Floats, Mask]:
+        """Check events to transform.
+
+        Returns:
+            Their columns, (n, k), the coordinates of their attributes, and which become NaN.
+        """
+        check_is_fitted(self)
+        columns = score_columns(values, name)
+        events, n_scores = columns.shape
+        if n_scores != self.n_scores_:
+            raise ValueError(f"{name} has {n_scores} columns; the fit had {self.n_scores_}")
+        same_length(events, name, protected=count_events(protected))
+        return columns, *self.attributes_.features(protected, self.outside)
+
+    def _each(
+        self,
+        functions: Sequence[Callable[[Floats, Floats], Floats]],
+        values: ArrayLike,
+        protected: Any,
+        name: str = "scores",
+    ) -> Floats:
+        """Check the input and apply a function of each score and the attributes to its column."""
+        columns, features, marked = self._check(values, protected, name)
+        out = [
+            in_threads(f, column, features) for f, column in zip(functions, columns.T, strict=True)
+        ]
+        return shaped(np.column_stack(out), marked, values)
+
+    def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
+        """Return `transform` as steps of a graph, for other programs to run."""
+        raise ValueError(
+            f"a {type(self).__name__} cannot be exported; expected a decorrelator of scores such "
+            "as FlowDecorrelator"
+        )
+
+
+def shaped(columns: Floats, marked: Mask, like: ArrayLike) -> Floats:
+    """Mark what is outside, and return one column, (n,), where the input was one."""
+    columns = np.where(marked[:, None], np.nan, columns)
+    return columns[:, 0] if np.ndim(like) == 1 else columns
+
+
+class ConditionalCDF(Protocol):
+    """The fitted conditional CDF of one score."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where the scores of the fit end."""
+
+    def cdf(self, score: Floats, features: Floats) -> Floats:
+        """Return P(background score <= score | attributes)."""
+
+    def inverse(self, level: Floats, features: Floats) -> Floats:
+        """Return the score whose `cdf` is `level`."""
+
+    def graph(self, graph: Graph, score: Value, features: Value) -> Value:
+        """Return `cdf` as steps of a graph."""
+
+
+C = TypeVar("C", bound=ConditionalCDF)
+
+
+class ScoreDecorrelator(Decorrelator, Generic[C]):
+    """Replaces every score by its conditional CDF, one column at a time.
+
+    Attributes:
+        cdfs_: the conditional CDF of each score.
+    """
+
+    cdfs_: list[C]
+
+    @property
+    def n_scores_(self) -> int:
+        """How many scores the fit had."""
+        return len(self.cdfs_)
+
+    def transform(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return the conditional CDF of each score, on [0, 1]."""
+        check_is_fitted(self)
+        return self._each([cdf.cdf for cdf in self.cdfs_], scores, protected)
+
+    def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
+        """Return the scores whose `transform` is `levels`."""
+        check_is_fitted(self)
+        columns = score_columns(levels, "levels")
+        low, high = columns.min(initial=0), columns.max(initial=1)
+        if low < 0 or high > 1:
+            raise ValueError(
+                f"levels runs from {columns.min():g} to {columns.max():g}; expected decorrelated "
+                "scores on [0, 1]"
+            )
+        return self._each([cdf.inverse for cdf in self.cdfs_], levels, protected, "levels")
+
+    def threshold(self, efficiency: float, protected: Any) -> Floats:
+        """Return the score cut that keeps a fraction of the background at each protected value.
+
+        Never beyond the scores of the fit: a smaller efficiency than they resolve gives the
+        largest of them.
+        """
+        check_is_fitted(self)
+        check_fraction(efficiency, "efficiency")
+        return self._in_range(np.full(self._shape(protected), 1 - efficiency), protected)
+
+    def _in_range(self, levels: Floats, protected: Any) -> Floats:
+        """Return the scores at these levels, kept to the range of the fit."""
+        low, high = np.array([cdf.range for cdf in self.cdfs_]).T
+        scores = self.inverse_transform(levels, protected)
+        return np.clip(scores, *((low[0], high[0]) if self.one_column_ else (low, high)))
+
+    def _shape(self, protected: Any) -> tuple[int, ...]:
+        """The shape of scores that go with these attributes."""
+        events = count_events(protected)
+        return (events,) if self.one_column_ else (events, self.n_scores_)
+
+    def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
+        features, mark = self.attributes_.graph(graph, protected, self.outside)
+        flat = [
+            cdf.graph(graph, score, features) for cdf, score in zip(self.cdfs_, scores, strict=True)
+        ]
+        return flat if mark is None else [score + mark for score in flat]
+
+
+def methods() -> dict[str, type[Decorrelator]]:
+    """Return the methods by their names on the command line."""
+    return {
+        kind.method: kind
+        for kind in MODELS.values()
+        if issubclass(kind, Decorrelator) and kind.method is not None
+    }

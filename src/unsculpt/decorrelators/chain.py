@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.base import Decorrelator, Floats
-from unsculpt.models import Model
-from unsculpt.models.restoring import nested, unnested
+from unsculpt.decorrelators.base import Decorrelator
+from unsculpt.inputs import Floats
+from unsculpt.saving import Arrays, Json, Model, packed, unpacked
 
 Action = Callable[[Any], ArrayLike]
 
@@ -78,7 +78,7 @@ class Chain(Decorrelator):
     def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
         """Return the scores whose `transform` is `levels`."""
         check_is_fitted(self)
-        return _in_turn(self._back(self.steps, protected), levels)
+        return _in_turn(self._inverses(self.steps, protected), levels)
 
     def threshold(self, efficiency: float, protected: Any) -> Floats:
         """Return the score cut that keeps a fraction of the background at each protected value."""
@@ -86,10 +86,10 @@ class Chain(Decorrelator):
         *before, last = self.steps
         if not hasattr(last, "threshold"):
             raise TypeError(f"{type(last).__name__} has no threshold, so neither has the chain")
-        back = self._back(before, protected)
-        return _in_turn([lambda share: last.threshold(share, protected), *back], efficiency)
+        inverses = self._inverses(before, protected)
+        return _in_turn([lambda share: last.threshold(share, protected), *inverses], efficiency)
 
-    def _back(self, steps: Sequence[Any], protected: Any) -> list[Action]:
+    def _inverses(self, steps: Sequence[Any], protected: Any) -> list[Action]:
         for step in steps:
             if not hasattr(step, "inverse_transform"):
                 raise TypeError(f"{type(step).__name__} has no inverse, so neither has the chain")
@@ -111,17 +111,19 @@ class Chain(Decorrelator):
     def __sklearn_is_fitted__(self) -> bool:
         return bool(self.steps) and all(_is_fitted(step) for step in self.steps)
 
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        arrays: dict[str, NDArray[Any]] = {}
+    def _state(self) -> tuple[Arrays, Json]:
+        arrays: Arrays = {}
         steps = []
         for i, step in enumerate(self.steps):
-            its_arrays, about = nested(f"step.{i}", step)
+            its_arrays, metadata = packed(step, f"step.{i}")
             arrays |= its_arrays
-            steps.append(about)
+            steps.append(metadata)
         return arrays, {"parameters": {"steps": []}, "steps": steps}
 
-    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
-        self.steps = [unnested(f"step.{i}", arrays, step) for i, step in enumerate(about["steps"])]
+    def _restore(self, arrays: Arrays, metadata: Json) -> None:
+        self.steps = [
+            unpacked(arrays, step, f"step.{i}") for i, step in enumerate(metadata["steps"])
+        ]
 
 
 def _models(steps: Sequence[Any]) -> list[Any]:

@@ -6,22 +6,18 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.protected import Continuous, Outside, ProtectedAttributes
-from unsculpt.decorrelators.shift import ShiftDecorrelator
-from unsculpt.models.inputs import (
-    Floats,
-    are_names,
-    finite,
-    places_of,
-    protected_columns,
-)
+from unsculpt.decorrelators.common.attributes import Continuous, Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.shift import Shift, ShiftDecorrelator
+from unsculpt.graph import Graph, Value
+from unsculpt.inputs import Columns, Floats, in_order_of, numbers, protected_columns
+from unsculpt.saving import Arrays, Json
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Shift):
     """A shift along the coordinate of one attribute: none at its mean."""
 
     slope: float
@@ -30,6 +26,10 @@ class Line:
     def __call__(self, features: Floats) -> Floats:
         """Return the shift at each value of the attribute."""
         return np.asarray(self.slope * (features[:, 0] - self.mean))
+
+    def graph(self, graph: Graph, features: Value) -> Value:
+        """Return the shift as steps of a graph."""
+        return self.slope * (features - self.mean)
 
 
 class DDTDecorrelator(ShiftDecorrelator[Line]):
@@ -58,6 +58,8 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
     True
     """
 
+    method = "ddt"
+
     def __init__(
         self, *, window: tuple[float, float] | None = None, outside: Outside = "clip"
     ) -> None:
@@ -75,8 +77,9 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
                 which ρ is made; or (n,), the variable to shift along.
             sample_weight: (n,), negative weights included.
         """
-        columns, weight = self._events(scores, protected, sample_weight)
-        variable = _variable(protected)
+        columns, weight = self._check_fit(scores, protected, sample_weight)
+        inputs, given = protected_columns(protected)
+        name, variable = _variable(inputs, given)
         low, high = _ends(self.window)
         inside = (variable >= low) & (variable <= high)
         if np.count_nonzero(inside) < 2 or weight[inside].sum() <= 0:
@@ -85,19 +88,18 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
                 f"events, with weights that sum to {weight[inside].sum():g}; the variable runs "
                 f"from {variable.min():g} to {variable.max():g}: widen the window"
             )
-        variable = _named(variable[inside], variable.name)
+        straight = Columns({name: variable[inside]})
         columns, weight = columns[inside], weight[inside]
-        attributes = ProtectedAttributes.of(variable, weight, (), linear=True)
-        features, _ = attributes.features(variable, "raise")
+        attributes = ProtectedAttributes.learn(straight, weight, (), linear=True)
+        features, _ = attributes.features(straight, "raise")
         mean = np.average(features[:, 0], weights=weight)
         away = features[:, 0] - mean
-        spread = np.average(away**2, weights=weight)
-        if not spread > 0:
-            raise ValueError(f"the weighted variance is {spread:g}; too many negative weights")
-        slopes = np.average(away[:, None] * columns, axis=0, weights=weight) / spread
-        self.attributes_ = attributes
-        self.inputs_ = protected_columns(protected)[0]
-        self.columns_ = [Line(float(slope), float(mean)) for slope in slopes]
+        variance = np.average(away**2, weights=weight)
+        if not variance > 0:
+            raise ValueError(f"the weighted variance is {variance:g}; too many negative weights")
+        slopes = np.average(away[:, None] * columns, axis=0, weights=weight) / variance
+        self.attributes_, self.inputs_ = attributes, inputs
+        self.shifts_ = [Line(float(slope), float(mean)) for slope in slopes]
         self.one_column_ = np.ndim(scores) == 1
         return self
 
@@ -107,7 +109,7 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
         (attribute,) = self.attributes_.attributes
         assert isinstance(attribute, Continuous)
         low, high = attribute.cdf.range
-        return np.array([line.slope for line in self.columns_]) * 2 / (high - low)
+        return np.array([line.slope for line in self.shifts_]) * 2 / (high - low)
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return the shifted score: the order at fixed attributes is the old one."""
@@ -117,50 +119,49 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
         """Return the scores whose `transform` is `scores`."""
         return super().inverse_transform(scores, self._along(protected))
 
-    def _along(self, protected: Any) -> Floats:
-        """Return the variable, from the columns of a table in the order of the fit."""
+    @property
+    def protected_inputs_(self) -> dict[str, bool]:
+        """The protected columns of the fit, by name, and whether they hold text."""
+        return dict.fromkeys(self.inputs_, False)
+
+    def _along(self, protected: Any) -> Columns:
+        """Return the variable to shift along, from the columns of the fit."""
         check_is_fitted(self)
-        names, columns = protected_columns(protected)
-        width = len(columns)
-        if width != len(self.inputs_):
-            raise ValueError(
-                f"protected has {width} columns; expected {len(self.inputs_)}: "
-                f"{', '.join(self.inputs_)}"
-            )
-        if hasattr(protected, "columns") and are_names(self.inputs_):
-            where = places_of(self.inputs_, names)
-            protected = protected[[protected.columns[i] for i in where]]
-        return _variable(protected)
+        name, variable = _variable(self.inputs_, in_order_of(self.inputs_, protected))
+        return Columns({name: variable})
 
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
+        if len(self.inputs_) == 2:
+            # NaN unless both are positive.
+            mass, momentum = (graph.where(x > 0, x, np.nan) for x in protected)
+            protected = [2 * graph.add("Log", mass / momentum)]
+        return super()._graph(graph, scores, protected)
+
+    def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()
-        arrays["lines"] = np.array([[line.slope, line.mean] for line in self.columns_])
-        about = {"protected": protected, "one_column": self.one_column_, "inputs": self.inputs_}
-        return arrays, about
+        arrays["lines"] = np.array([[line.slope, line.mean] for line in self.shifts_])
+        return arrays, {
+            "protected": protected,
+            "one_column": self.one_column_,
+            "inputs": self.inputs_,
+        }
 
-    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
-        self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
-        self.columns_ = [Line(float(slope), float(mean)) for slope, mean in arrays["lines"]]
-        self.one_column_, self.inputs_ = about["one_column"], about["inputs"]
-
-
-class _Variable(np.ndarray[Any, np.dtype[np.float64]]):
-    """A column that messages call by its name."""
-
-    name: str
+    def _restore(self, arrays: Arrays, metadata: Json) -> None:
+        self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
+        self.shifts_ = [Line(float(slope), float(mean)) for slope, mean in arrays["lines"]]
+        self.one_column_, self.inputs_ = metadata["one_column"], metadata["inputs"]
 
 
-def _variable(protected: Any) -> _Variable:
-    """Return ρ, or the one column that is given."""
-    names, columns = protected_columns(protected)
+def _variable(names: list[str], columns: list[Any]) -> tuple[str, Floats]:
+    """Return ρ with its name, or the one column that is given."""
     if len(columns) > 2:
         raise ValueError(
             f"protected has {len(columns)} columns; expected mass and transverse momentum, or one "
             "variable"
         )
-    values = [finite(column, name) for name, column in zip(names, columns, strict=True)]
+    values = [numbers(column, name) for name, column in zip(names, columns, strict=True)]
     if len(values) == 1:
-        return _named(values[0], names[0])
+        return names[0], values[0]
     for name, column in zip(names, values, strict=True):
         bad = np.count_nonzero(column <= 0)
         if bad:
@@ -169,13 +170,7 @@ def _variable(protected: Any) -> _Variable:
                 "positive mass and transverse momentum"
             )
     mass, pt = values
-    return _named(2 * np.log(mass / pt), "rho")
-
-
-def _named(values: Floats, name: str) -> _Variable:
-    variable = values.view(_Variable)
-    variable.name = name
-    return variable
+    return "rho", 2 * np.log(mass / pt)
 
 
 def _ends(window: tuple[float, float] | None) -> tuple[float, float]:

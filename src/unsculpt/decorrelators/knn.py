@@ -8,14 +8,16 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
+from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.feature_coordinates import category_of
-from unsculpt.decorrelators.grid import ATTRIBUTE_NODES
-from unsculpt.decorrelators.protected import Categorical, Outside, ProtectedAttributes
-from unsculpt.decorrelators.shift import ShiftDecorrelator
-from unsculpt.models.inputs import Floats
+from unsculpt.decorrelators.common.attributes import Categorical, Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.shift import Shift, ShiftDecorrelator
+from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES
+from unsculpt.graph import Graph, Value
+from unsculpt.inputs import Floats, check_fraction, count_events
+from unsculpt.saving import Arrays, Json
 
 # Where the cut is measured if there are several attributes: at these many events.
 ANCHORS = 2000
@@ -25,7 +27,7 @@ APART = 1e6  # between categories, where the range of a continuous attribute is 
 
 
 @dataclass(frozen=True)
-class LocalCut:
+class LocalCut(Shift):
     """The score cut that keeps a fixed fraction of background, as a function of the attributes.
 
     Attributes:
@@ -48,6 +50,15 @@ class LocalCut:
         distance, near = self._tree.query(features * self.scale, k=nearest)
         nearness = 1 / (distance + 1e-9)
         return np.asarray((nearness * self.cuts[near]).sum(axis=1) / nearness.sum(axis=1))
+
+    def graph(self, graph: Graph, features: Value) -> Value:
+        """Return the cut as steps of a graph."""
+        if not self.line:
+            raise ValueError(
+                "a KNNDecorrelator of several attributes cannot be exported; with one continuous "
+                "attribute it can"
+            )
+        return graph.interpolate([(self.anchors[:, 0], features)], self.cuts)
 
     @cached_property
     def _tree(self) -> KDTree:
@@ -81,6 +92,8 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
     True
     """
 
+    method = "knn"
+
     def __init__(
         self,
         efficiency: float = 0.1,
@@ -105,13 +118,12 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
             sample_weight: (n,), negative weights included: the weighted pinball loss of the
                 neighbours is minimised, which for positive ones is their weighted quantile.
         """
-        if not 0 < self.efficiency < 1:
-            raise ValueError(f"efficiency is {self.efficiency}; expected a number between 0 and 1")
-        columns, weight = self._events(scores, protected, sample_weight)
+        check_fraction(self.efficiency, "efficiency")
+        columns, weight = self._check_fit(scores, protected, sample_weight)
         neighbours = self._neighbours(len(columns))
-        attributes = ProtectedAttributes.of(protected, weight, self.categorical, linear=False)
+        attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=False)
         features, _ = attributes.features(protected, "raise")
-        category, _ = category_of(attributes, features)
+        category, _ = attributes.category(features)
         anchors, cuts = [], []
         for own in (np.flatnonzero(category == c) for c in np.unique(category)):
             tree = KDTree(features[own])
@@ -134,13 +146,15 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
 
     def threshold(self, efficiency: float, protected: Any) -> Floats:
         """Return the cut on the old score that keeps the fitted fraction of the background."""
-        shape = self._shape(protected)
+        check_is_fitted(self)
         if not np.isclose(efficiency, self.efficiency_, rtol=0, atol=1e-9):
             raise ValueError(
                 f"efficiency is {efficiency}, but the cut was fitted at {self.efficiency_:g} and "
                 "is known there alone; fit again at that efficiency"
             )
-        return self.inverse_transform(np.zeros(shape), protected)
+        events = count_events(protected)
+        zeros = np.zeros(events if self.one_column_ else (events, self.n_scores_))
+        return self.inverse_transform(zeros, protected)
 
     def _neighbours(self, events: int) -> int:
         if self.neighbours is None:
@@ -160,22 +174,22 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
                 for a in self.attributes_.attributes
             ]
         )
-        self.columns_ = [LocalCut(anchors, cut, line, scale) for cut in cuts]
+        self.shifts_ = [LocalCut(anchors, cut, line, scale) for cut in cuts]
 
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()
-        arrays["anchors"] = self.columns_[0].anchors
-        arrays["cuts"] = np.stack([column.cuts for column in self.columns_])
+        arrays["anchors"] = self.shifts_[0].anchors
+        arrays["cuts"] = np.stack([shift.cuts for shift in self.shifts_])
         return arrays, {
             "protected": protected,
             "one_column": self.one_column_,
             "efficiency": self.efficiency_,
         }
 
-    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
-        self.attributes_ = ProtectedAttributes.restore(arrays, about["protected"])
+    def _restore(self, arrays: Arrays, metadata: Json) -> None:
+        self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
         self._set_cuts(arrays["anchors"], arrays["cuts"])
-        self.one_column_, self.efficiency_ = about["one_column"], about["efficiency"]
+        self.one_column_, self.efficiency_ = metadata["one_column"], metadata["efficiency"]
 
 
 def _anchors(features: Floats, events: int, line: bool) -> Floats:

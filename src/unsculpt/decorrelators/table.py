@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from unsculpt.models import Model
-from unsculpt.models.inputs import Columns, Floats, same_length, weight_column
-from unsculpt.models.restoring import nested, unnested
+from unsculpt.inputs import Columns, Floats, same_length, weight_column
+from unsculpt.saving import Arrays, Json, Model, packed, unpacked
 
 
 class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
@@ -24,13 +23,13 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
     features) and come back decorrelated.
 
     Args:
-        inner: the decorrelator; it stays as it is, a copy is fitted.
+        decorrelator: any of them; it stays as it is, a copy is fitted.
         protected: the protected columns, by name or position.
         background: the label of background in `y`, on which alone the decorrelator is fitted.
             None fits it on all rows.
 
     Attributes:
-        inner_: the fitted decorrelator.
+        decorrelator_: the fitted one.
         n_features_in_: the columns of the table.
 
     >>> import pandas as pd
@@ -43,8 +42,12 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
     ['tagger']
     """
 
-    def __init__(self, inner: Any, protected: Sequence[str | int], background: Any = None) -> None:
-        self.inner = inner
+    _renamed: ClassVar = {"inner": "decorrelator"}
+
+    def __init__(
+        self, decorrelator: Any, protected: Sequence[str | int], background: Any = None
+    ) -> None:
+        self.decorrelator = decorrelator
         self.protected = protected
         self.background = background
 
@@ -69,16 +72,16 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
         if self.background is not None:
             rows = self._background_rows(y, len(columns[0]))
             columns, weight = [column[rows] for column in columns], weight[rows]
-        inner = deepcopy(self.inner)
-        inner.fit(*self._split(columns, where), sample_weight=weight)
-        self.inner_, self.protected_ = inner, where
+        fitted = deepcopy(self.decorrelator)
+        fitted.fit(*self._split(columns, where), sample_weight=weight)
+        self.decorrelator_, self.protected_ = fitted, where
         return self
 
     def transform(self, X: Any) -> Floats:
         """Return the columns that are not protected, decorrelated, (n, columns)."""
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
-        flat = self.inner_.transform(*self._split(columns, self.protected_))
+        flat = self.decorrelator_.transform(*self._split(columns, self.protected_))
         return np.asarray(flat.reshape(len(columns[0]), -1))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -138,20 +141,19 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
             )
         return rows
 
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        arrays, inner = nested("inner", self.inner_)
-        parameters = self.get_params(deep=False) | {"inner": None}
+    def _state(self) -> tuple[Arrays, Json]:
+        arrays, fitted = packed(self.decorrelator_, "inner")
         names = getattr(self, "feature_names_in_", np.array([])).tolist()
         return arrays, {
-            "parameters": parameters,
-            "inner": inner,
+            "parameters": self.get_params(deep=False) | {"decorrelator": None},
+            "inner": fitted,
             "protected": self.protected_,
             "columns_in": [self.n_features_in_, names],
         }
 
-    def _restore(self, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
-        self.inner_ = unnested("inner", arrays, about["inner"])
-        self.inner, self.protected_ = deepcopy(self.inner_), about["protected"]
-        self.n_features_in_, names = about["columns_in"]
+    def _restore(self, arrays: Arrays, metadata: Json) -> None:
+        self.decorrelator_ = unpacked(arrays, metadata["inner"], "inner")
+        self.decorrelator, self.protected_ = deepcopy(self.decorrelator_), metadata["protected"]
+        self.n_features_in_, names = metadata["columns_in"]
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)

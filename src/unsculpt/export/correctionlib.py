@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from unsculpt.decorrelators.protected import Continuous
-from unsculpt.decorrelators.table_column import TableColumn
-from unsculpt.export.decorrelator import (
+from unsculpt.atomic import atomic_write
+from unsculpt.decorrelators.common.attributes import Continuous
+from unsculpt.decorrelators.common.tables import TableCDF
+from unsculpt.export.program import (
     check_exportable,
     flat_names,
     protected_names,
     score_names,
-    table_of,
 )
 from unsculpt.export.schema import Content, binning, formula, reference, transform
 from unsculpt.export.thinning import thin
-from unsculpt.models.inputs import Floats
-from unsculpt.whole import whole
+from unsculpt.inputs import Floats
 
 # The formulas that all cells share, with x the first and y the second of their variables.
 LINE = "[0]+[1]*((x-[2])/[3])"
@@ -72,21 +71,24 @@ def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: flo
                 transform(
                     protected,
                     _attribute_rule(attribute, protected),
-                    _score_content(_table(column), score, protected, tolerance),
+                    _score_content(_table(cdf), score, protected, tolerance),
                 ),
             ),
         }
-        for column, score, flat in zip(
-            model.columns_, score_names(model, model), flat_names(model), strict=True
+        for cdf, score, flat in zip(
+            getattr(model, "cdfs_", [None] * model.n_scores_),
+            score_names(model, model),
+            flat_names(model),
+            strict=True,
         )
     ]
     content = {"schema_version": 2, "corrections": corrections}
-    with whole(path) as draft:
+    with atomic_write(path) as draft:
         draft.write_text(json.dumps(content, separators=(",", ":"), allow_nan=False))
 
 
-def _table(column: Any) -> TableColumn:
-    table = table_of(column)
+def _table(cdf: Any) -> TableCDF:
+    table: TableCDF | None = getattr(cdf, "table", None)
     if table is None:
         raise ValueError(
             "correctionlib needs a conditional CDF in a table, which this method does not make; "
@@ -104,13 +106,13 @@ def _within(attribute: Continuous, name: str, outside: str, content: Content) ->
     return binning(name, [low - _margin(low), high + _margin(high)], [content], beyond)
 
 
-def _score_content(column: TableColumn, score: str, protected: str, tolerance: float) -> Content:
-    knots, start, end = column.coordinate.steps
+def _score_content(cdf: TableCDF, score: str, protected: str, tolerance: float) -> Content:
+    knots, start, end = cdf.coordinate.steps
     scale = float(knots[-1] - knots[0])
     below = formula(BELOW, score, parameters=[start[0], knots[0], scale])
     above = formula(ABOVE, score, parameters=[1 - end[-1], knots[-1], scale])
     rule = _piecewise(score, knots, start, end, below, above, line=0)
-    return transform(score, rule, _grid(column, score, protected, tolerance))
+    return transform(score, rule, _grid(cdf, score, protected, tolerance))
 
 
 def _attribute_rule(attribute: Continuous, name: str) -> Content:
@@ -159,14 +161,13 @@ def _margin(value: Any) -> Any:
     return np.maximum(16 * np.spacing(np.abs(value)), 1e-300)
 
 
-def _grid(column: TableColumn, score: str, protected: str, tolerance: float) -> Content:
+def _grid(cdf: TableCDF, score: str, protected: str, tolerance: float) -> Content:
     """The conditional CDF, bilinear in cells as large as the tolerance allows."""
-    grid = column.grid
     # Half of the tolerance for each axis: interpolation does not enlarge an error.
-    places = thin(grid.score, grid.table.T, tolerance / 2)
-    rows = thin(grid.attribute, grid.table[:, places], tolerance / 2)
-    x, y = grid.score[places], grid.attribute[rows]
-    f = grid.table[np.ix_(rows, places)].T
+    places = thin(cdf.score, cdf.values.T, tolerance / 2)
+    rows = thin(cdf.attribute, cdf.values[:, places], tolerance / 2)
+    x, y = cdf.score[places], cdf.attribute[rows]
+    f = cdf.values[np.ix_(rows, places)].T
     dx, dy = np.diff(x)[:, None], np.diff(y)[None]
     twist = (f[1:, 1:] - f[1:, :-1] - f[:-1, 1:] + f[:-1, :-1]) / (dx * dy)
     x0, y0, f0 = x[:-1, None], y[None, :-1], f[:-1, :-1]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unsculpt.export.decorrelator import graph_of
-from unsculpt.export.graph import Graph, Node
+from unsculpt.atomic import atomic_write
 from unsculpt.export.needs import needs
-from unsculpt.whole import whole
+from unsculpt.export.program import graph_of
+from unsculpt.graph import Graph, Node
 
 if TYPE_CHECKING:
     from unsculpt.classifiers import Classifier
-    from unsculpt.export.classifier import Method
+    from unsculpt.classifiers.graph import Method
 
 # Both are read by onnxruntime since 1.14, of early 2023.
 OPSET, IR_VERSION = 18, 8
@@ -54,7 +54,7 @@ def to_onnx(
     proto.metadata_props.add(key="unsculpt", value=version("unsculpt"))
     proto.metadata_props.add(key="decorrelator", value=type(model).__name__)
     onnx.checker.check_model(proto)
-    with whole(path) as draft:
+    with atomic_write(path) as draft:
         draft.write_bytes(proto.SerializeToString(deterministic=True))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unsculpt.models.inputs import Floats
+from unsculpt.inputs import Floats
 
 
 def thin(nodes: Floats, table: Floats, tolerance: float) -> NDArray[np.int64]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from unsculpt.export.decorrelator import graph_of
-from unsculpt.export.graph import Graph, Node
+from unsculpt.atomic import atomic_write
 from unsculpt.export.needs import needs
-from unsculpt.whole import whole
+from unsculpt.export.program import graph_of
+from unsculpt.graph import Graph, Node
 
 if TYPE_CHECKING:
     from unsculpt.classifiers import Classifier
-    from unsculpt.export.classifier import Method
+    from unsculpt.classifiers.graph import Method
 
 
 def to_torch(
@@ -49,7 +49,7 @@ def to_torchscript(
         for kind, width in graph.inputs.values()
     )
     traced = torch.jit.trace(_module(graph, torch), example)
-    with whole(path) as draft:
+    with atomic_write(path) as draft:
         torch.jit.save(traced, str(draft))
 
 

@@ -64,7 +64,7 @@ def fit(
     validation: float = 0.0,
     keep: Literal["best", "last"] = "last",
     optimiser: optax.GradientTransformation = ADAM,
-    additive: bool = False,
+    can_split_batches: bool = False,
     title: str = "Fitting",
 ) -> Fit[Model]:
     """Train the members of `model` with Adam, the rate annealed to zero by a cosine.
@@ -92,8 +92,8 @@ def fit(
         keep: parameters of the epoch with the lowest validation loss, or of the last one.
         optimiser: turns a gradient into the step that the rate multiplies; like `loss`, pass the
             same object every time.
-        additive: whether the loss of a batch is the mean of the losses of its parts, so that
-            several cores may share a batch.
+        can_split_batches: whether the loss of a batch is the mean of the losses of its parts, so
+            that several cores may share a batch.
         title: shown beside the progress bar.
     """
     parameters, static = eqx.partition(model, eqx.is_inexact_array)
@@ -108,8 +108,8 @@ def fit(
     batch_size = min(batch_size, order.events)
     steps = order.events // batch_size
 
-    mesh = share_out(members, batch_size, additive)
-    data, by_member = _spread(
+    mesh = share_out(members, batch_size, can_split_batches)
+    data, by_member = _place(
         mesh,
         (data, weight.astype(np.float32)),
         (parameters, jax.vmap(optimiser.init)(parameters), settings, order.follow),
@@ -166,7 +166,7 @@ def fit(
     return Fit(model, history[0], history[1], best_epoch)
 
 
-def _spread(mesh: Mesh, everywhere: PyTree, by_member: PyTree) -> tuple[PyTree, PyTree]:
+def _place(mesh: Mesh, everywhere: PyTree, by_member: PyTree) -> tuple[PyTree, PyTree]:
     """Put arrays on all devices of the mesh, whole or divided by member."""
 
     def put(split: Split) -> Callable[[Array], Array]:

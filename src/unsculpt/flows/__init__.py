@@ -1,10 +1,8 @@
 """Conditional flows: what FlowJAX does not have."""
 
-from unsculpt import devices  # noqa: F401  first: modules below make arrays, which starts JAX
 from unsculpt.flows.autoregressive import AutoregressiveFlow
 from unsculpt.flows.conditioners import ResidualConditioner, SmoothConditioner
-from unsculpt.flows.convex import ConvexPotential, transport, transport_back
-from unsculpt.flows.reflection import increasing
+from unsculpt.flows.convex import ConvexPotential, inverse_transport, transport
 from unsculpt.flows.spline_flow import SplineFlow
 
 __all__ = [
@@ -13,7 +11,6 @@ __all__ = [
     "ResidualConditioner",
     "SmoothConditioner",
     "SplineFlow",
-    "increasing",
+    "inverse_transport",
     "transport",
-    "transport_back",
 ]

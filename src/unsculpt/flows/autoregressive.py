@@ -8,22 +8,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flowjax.bijections import RationalQuadraticSpline
-from flowjax.utils import get_ravelled_pytree_constructor
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int, PRNGKeyArray
-from paramax import unwrap
 
 from unsculpt.flows.conditioners import ResidualConditioner
+from unsculpt.flows.splines import spline_from
 
 LAYERS, BINS, TAIL_BOUND = 4, 10, 3.0
 # Widths, heights and inner slopes; the outer slopes are one, as is that of the tails.
 NUMBERS = 3 * BINS - 1
-_spline_from, _ = get_ravelled_pytree_constructor(
-    # A bin is at least a thousandth of the interval, as in nflows, which the paper uses.
-    RationalQuadraticSpline(knots=BINS - 1, interval=TAIL_BOUND, min_width=2e-3 * TAIL_BOUND),
-    eqx.is_inexact_array,
-)
+# A bin is at least a thousandth of the interval, as in nflows, which the paper uses.
+SPLINE = {"interval": TAIL_BOUND, "min_width": 2e-3 * TAIL_BOUND}
 
 
 class AutoregressiveLayer(eqx.Module):
@@ -154,7 +149,7 @@ def _weights(net: ResidualConditioner) -> list[Array]:
 
 def _spline(numbers: Float[Array, " numbers"]) -> Any:
     # Zero is a slope of one.
-    return unwrap(_spline_from(jnp.insert(numbers, np.array([2 * BINS, NUMBERS]), 0.0)))
+    return spline_from(jnp.insert(numbers, np.array([2 * BINS, NUMBERS]), 0.0), BINS, **SPLINE)
 
 
 def _forward(numbers: Array, x: Array) -> tuple[Array, Array]:

@@ -62,10 +62,10 @@ class SmoothConditioner(eqx.Module):
     ) -> None:
         sizes = [features, *[width] * hidden, outputs]
         # Attributes arrive on [-1, 1]: the first layer spreads its bends over that range.
-        spread = [(2.0, 1.0), *[(width**-0.5, 0.0)] * (hidden - 1), (1e-2, 0.0)]
+        scales = [(2.0, 1.0), *[(width**-0.5, 0.0)] * (hidden - 1), (1e-2, 0.0)]
         self.layers = []
         for n_in, n_out, (slope, offset), k in zip(
-            sizes[:-1], sizes[1:], spread, jax.random.split(key, hidden + 1), strict=True
+            sizes[:-1], sizes[1:], scales, jax.random.split(key, hidden + 1), strict=True
         ):
             slope_key, offset_key = jax.random.split(k)
             values = (

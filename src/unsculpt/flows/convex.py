@@ -99,7 +99,7 @@ def transport(
     return gradients.mean(axis=0), hessians.mean(axis=0)
 
 
-def transport_back(
+def inverse_transport(
     potentials: ConvexPotential,
     moved: Float[Array, " d"],
     features: Float[Array, " f"],

@@ -8,20 +8,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flowjax.bijections import RationalQuadraticSpline
-from flowjax.utils import get_ravelled_pytree_constructor
 from jax.nn import sigmoid, softplus
 from jaxtyping import Array, Float, PRNGKeyArray
-from paramax import unwrap
 
 from unsculpt.flows.conditioners import ResidualConditioner, SmoothConditioner
+from unsculpt.flows.splines import spline_from
 
 BINS = 8
 PLACES = 4  # numbers that move the logit: a shift, a width, and another for each of its ends
 END = 4.0  # of the moved logit, where an end starts, smoothly: 2% of the events at each
-_spline_from, _SPLINE_PARAMETERS = get_ravelled_pytree_constructor(
-    RationalQuadraticSpline(knots=BINS - 1, interval=(0.0, 1.0)), eqx.is_inexact_array
-)
+NUMBERS = 3 * BINS + 1  # of a spline: widths, heights and slopes
 
 
 class SplineFlow(eqx.Module):
@@ -41,13 +37,13 @@ class SplineFlow(eqx.Module):
     def paper(features: int, *, key: PRNGKeyArray) -> SplineFlow:
         """Three spline layers, each with two residual blocks of 64."""
         keys = jax.random.split(key, 3)
-        layers = [ResidualConditioner(features, _SPLINE_PARAMETERS, key=k) for k in keys]
+        layers = [ResidualConditioner(features, NUMBERS, key=k) for k in keys]
         return SplineFlow(layers, shift=False)
 
     @staticmethod
     def smooth(features: int, *, key: PRNGKeyArray, ramps: int = 0) -> SplineFlow:
         """The logit moved and one spline, both smooth in the attributes but for ramps."""
-        network = SmoothConditioner(features, PLACES + _SPLINE_PARAMETERS, key=key, ramps=ramps)
+        network = SmoothConditioner(features, PLACES + NUMBERS, key=key, ramps=ramps)
         return SplineFlow([network], shift=True)
 
     def __call__(
@@ -60,7 +56,8 @@ class SplineFlow(eqx.Module):
             if self.shift:
                 score, log_slope = _shift_logit(score, *knots[:PLACES])
                 log_density, knots = log_density + log_slope, knots[PLACES:]
-            score, log_slope = unwrap(_spline_from(knots)).transform_and_log_det(score)
+            spline = spline_from(knots, BINS, interval=(0.0, 1.0))
+            score, log_slope = spline.transform_and_log_det(score)
             log_density += log_slope
         return score, log_density
 

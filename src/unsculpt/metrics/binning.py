@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unsculpt.metrics._inputs import Floats, column, count
+from unsculpt.inputs import Floats, whole_number
+from unsculpt.metrics._inputs import column
 
 
 def bin_edges(protected: ArrayLike, bins: int | ArrayLike) -> Floats:
@@ -24,7 +25,7 @@ def bin_edges(protected: ArrayLike, bins: int | ArrayLike) -> Floats:
         array([ 50., 100., 150., 200., 250.])
     """
     if np.ndim(bins) == 0:
-        n_bins = count(bins, "bins")
+        n_bins = whole_number(bins, "bins")
         protected = column(protected, "protected")
         low, high = protected.min(), protected.max()
         if low == high:

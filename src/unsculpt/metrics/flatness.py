@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unsculpt.metrics._inputs import Floats, check_class, column, weights
+from unsculpt.inputs import Floats, weight_column
+from unsculpt.metrics._inputs import check_class, column
 from unsculpt.metrics.binning import bin_edges, events_by_bin, weight_in_bins
 
 
@@ -107,7 +108,7 @@ def _distributions(
 ) -> tuple[Inclusive, Iterator[InBin | None]]:
     scores = column(scores, "scores")
     protected = column(protected, "protected", len(scores))
-    weight = weights(sample_weight, len(scores))
+    weight = weight_column(sample_weight, len(scores), "the first array")
     check_class(np.ones(len(scores), dtype=bool), weight, "events")
     groups = events_by_bin(protected, bin_edges(protected, bins))
     _, rank = np.unique(scores, return_inverse=True)

@@ -5,7 +5,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unsculpt.metrics._inputs import Floats, Mask, check_class, column, events
+from unsculpt.inputs import Floats, Mask
+from unsculpt.metrics._inputs import check_class, column, events
 from unsculpt.metrics.binning import bin_edges, bin_index, events_by_bin, weight_in_bins
 from unsculpt.metrics.separation import mann_whitney, threshold
 

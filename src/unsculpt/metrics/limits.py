@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unsculpt.metrics._inputs import Floats, Window, count
+from unsculpt.inputs import Floats, whole_number
+from unsculpt.metrics._inputs import Window
 from unsculpt.metrics.sculpting import CutBackground, cut_background, jensen_shannon
 
 
@@ -60,7 +61,7 @@ def ideal_inverse_jsd(
         >>> bool(abs(ideal.mean / (8 / 47 / (1 / 5000 + 1 / 5000)) - 1) < 0.1)
         True
     """
-    repeats = count(repeats, "repeats")
+    repeats = whole_number(repeats, "repeats")
     background = cut_background(
         scores,
         labels,

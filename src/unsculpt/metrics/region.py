@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unsculpt.metrics._inputs import Floats, Window, check_class, check_fraction, column, weights
+from unsculpt.inputs import Floats, check_fraction, weight_column
+from unsculpt.metrics._inputs import Window, check_class, column
 from unsculpt.metrics.binning import weight_in_bins
 from unsculpt.metrics.separation import highest_cut
 
@@ -31,7 +32,7 @@ def signal_window(
     """
     check_fraction(fraction, "fraction")
     protected = column(protected, "protected")
-    weight = weights(sample_weight, len(protected))
+    weight = weight_column(sample_weight, len(protected), "the first array")
     check_class(np.ones(len(protected), dtype=bool), weight, "signal")
     peak = _centre_of_shortest_half(protected, weight)
     reach = -highest_cut(-np.abs(protected - peak), weight, fraction)

@@ -6,16 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unsculpt.metrics._inputs import (
-    Floats,
-    Mask,
-    Window,
-    check_class,
-    column,
-    describe,
-    events,
-    inside,
-)
+from unsculpt.inputs import Floats, Mask
+from unsculpt.metrics._inputs import Window, check_class, column, describe, events, inside
 from unsculpt.metrics.binning import bin_edges, bin_index, weight_in_bins
 from unsculpt.metrics.separation import threshold
 

@@ -5,17 +5,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unsculpt.metrics._inputs import (
-    Floats,
-    Mask,
-    Window,
-    check_class,
-    check_fraction,
-    column,
-    describe,
-    events,
-    inside,
-)
+from unsculpt.inputs import Floats, Mask, check_fraction
+from unsculpt.metrics._inputs import Window, check_class, column, describe, events, inside
 from unsculpt.metrics.binning import weight_in_bins
 
 

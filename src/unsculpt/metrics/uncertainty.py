@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unsculpt.metrics._inputs import check_fraction, count
+from unsculpt.inputs import check_fraction, whole_number
 
 Result = TypeVar("Result")
 
@@ -72,7 +72,7 @@ def bootstrap(
         >>> area.low < area.value < area.high
         True
     """
-    repeats = count(repeats, "repeats")
+    repeats = whole_number(repeats, "repeats")
     check_fraction(confidence, "confidence")
     by_name = {"protected": protected, "sample_weight": sample_weight}
     named = {name: np.asarray(rows) for name, rows in by_name.items() if rows is not None}

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from unsculpt import metrics
+from unsculpt.inputs import Floats
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
@@ -25,7 +25,7 @@ class Axis:
     categories: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_events(
         cls, protected: ArrayLike | Axis, labels: ArrayLike, bins: int | ArrayLike, name: str
     ) -> Axis:
         """Take a column of numbers or of text; `bins` equal ones hold the background."""

@@ -37,7 +37,7 @@ def before_after(
         bins: number of equal bins across the background, or their edges.
     """
     scores = {"raw score": np.asarray(raw, float), "decorrelated score": np.asarray(flat, float)}
-    axis = Axis.of(protected, labels, bins, name)
+    axis = Axis.from_events(protected, labels, bins, name)
     # First, as this also checks scores, labels and weights.
     spectra = background_spectra(
         scores, labels, axis, sample_weight=sample_weight, efficiency=efficiency

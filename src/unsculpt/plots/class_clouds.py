@@ -9,12 +9,11 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import LineStyleType
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unsculpt.decorrelators.vectors import log_ratios
+from unsculpt.decorrelators.transport.coordinates import log_ratios
+from unsculpt.inputs import Floats
 from unsculpt.plots.style import styled
-
-Floats = NDArray[np.float64]
 
 LINES: tuple[LineStyleType, ...] = ("-", "--", ":")
 

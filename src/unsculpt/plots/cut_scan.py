@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unsculpt.plots.style import styled
-
-Floats = NDArray[np.float64]
 
 
 class Scan(NamedTuple):

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from unsculpt import metrics
+from unsculpt.inputs import Floats
 from unsculpt.metrics import Interval
-from unsculpt.plots.axis import Axis, Floats
+from unsculpt.plots.axis import Axis
 from unsculpt.plots.in_bins import Curves, binomial_error, effective_events, in_bins
 from unsculpt.plots.style import ALL
 
@@ -38,7 +39,7 @@ def efficiency(
         name: of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
     """
-    axis = Axis.of(protected, labels, bins, name)
+    axis = Axis.from_events(protected, labels, bins, name)
     panels = background_efficiencies(
         scores, labels, axis, sample_weight=sample_weight, efficiencies=efficiencies
     )

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from unsculpt.plots.axis import Axis, Floats, Mask
+from unsculpt.inputs import Floats
+from unsculpt.plots.axis import Axis, Mask
 from unsculpt.plots.spectrum import log_limits
 from unsculpt.plots.style import styled
 
@@ -44,7 +45,7 @@ def score_slices(
         name: of the protected attribute, in the titles.
     """
     slices = background_slices(
-        scores, labels, Axis.of(protected, labels, 1, name), sample_weight=sample_weight
+        scores, labels, Axis.from_events(protected, labels, 1, name), sample_weight=sample_weight
     )
     figure = Figure(figsize=(1.2 + 4.4 * len(slices), 3.8), layout="constrained")
     panels = figure.subplots(1, len(slices), squeeze=False)[0]

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from unsculpt import metrics
+from unsculpt.inputs import Floats
 from unsculpt.metrics import Interval
-from unsculpt.plots.axis import Axis, Floats
+from unsculpt.plots.axis import Axis
 from unsculpt.plots.in_bins import binomial_error, effective_events, in_bins
 
 
@@ -35,7 +36,7 @@ def separation(
         name: of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
     """
-    axis = Axis.of(protected, labels, bins, name)
+    axis = Axis.from_events(protected, labels, bins, name)
     return in_bins(
         separation_in_bins(
             scores, labels, axis, sample_weight=sample_weight, efficiency=efficiency

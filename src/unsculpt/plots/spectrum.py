@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from unsculpt import metrics
-from unsculpt.plots.axis import Axis, Floats
+from unsculpt.inputs import Floats
+from unsculpt.plots.axis import Axis
 from unsculpt.plots.style import ALL, COLOURS, styled
 
 
@@ -50,7 +51,7 @@ def spectrum(
         name: of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
     """
-    axis = Axis.of(protected, labels, bins, name)
+    axis = Axis.from_events(protected, labels, bins, name)
     figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     upper, ratio = figure.subplots(2, sharex=True, height_ratios=[3, 1])
     draw_spectra(

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from unsculpt.inputs import Floats
 from unsculpt.plots.style import styled
-
-Floats = NDArray[np.float64]
 
 
 class Line(NamedTuple):

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unsculpt.decorrelators import Decorrelator
-from unsculpt.decorrelators.protected import Categorical
-from unsculpt.models.inputs import Columns, Floats, finite, protected_columns, same_length
+from unsculpt.decorrelators.common.attributes import Categorical
+from unsculpt.inputs import Columns, Floats, numbers, protected_columns, same_length
 from unsculpt.plots.axis import Axis
 
 
@@ -27,7 +27,7 @@ class Events:
     notes: list[str]
 
     @classmethod
-    def of(
+    def prepare(
         cls,
         model: Decorrelator,
         scores: ArrayLike,
@@ -38,7 +38,7 @@ class Events:
         bins: int | ArrayLike,
     ) -> Events:
         """Decorrelate the score and leave out the events that have no decorrelated one."""
-        raw = finite(np.asarray(scores), "scores")
+        raw = numbers(np.asarray(scores), "scores")
         if raw.ndim != 1:
             raise ValueError(f"scores has shape {raw.shape}; a report is about one score, (n,)")
         found, columns = protected_columns(protected)
@@ -46,7 +46,7 @@ class Events:
             names = found
         elif len(names) != len(columns):
             raise ValueError(f"names has {len(names)} entries for {len(columns)} attributes")
-        label = finite(np.asarray(labels), "labels")
+        label = numbers(np.asarray(labels), "labels")
         same_length(len(raw), labels=len(label))
 
         with warnings.catch_warnings(record=True) as caught:
@@ -55,13 +55,13 @@ class Events:
         known = np.isfinite(flat)
         categories = _categories(model, found)
         drawn = [c.astype(str) if i in categories else c for i, c in enumerate(columns)]
-        weight = None if sample_weight is None else finite(np.asarray(sample_weight), "weight")
+        weight = None if sample_weight is None else numbers(np.asarray(sample_weight), "weight")
         return cls(
             {"raw score": raw[known], "decorrelated score": flat[known]},
             label[known],
             None if weight is None else weight[known],
             [
-                Axis.of(column[known], label[known], bins if i == 0 else 50, name)
+                Axis.from_events(column[known], label[known], bins if i == 0 else 50, name)
                 for i, (name, column) in enumerate(zip(names, drawn, strict=True))
             ],
             [str(warning.message) for warning in caught],

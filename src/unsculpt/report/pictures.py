@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from unsculpt import plots
 from unsculpt.decorrelators import Decorrelator
-from unsculpt.plots.axis import Axis, Floats
+from unsculpt.inputs import Floats
+from unsculpt.plots.axis import Axis
 from unsculpt.plots.efficiency import WORKING_POINTS, background_efficiencies
 from unsculpt.plots.in_bins import Curves
 from unsculpt.plots.score_slices import background_slices
@@ -33,7 +34,9 @@ class Table:
     rows: list[list[str]]
 
     @classmethod
-    def of(cls, first: str, names: Sequence[str], columns: Mapping[str, ArrayLike]) -> Table:
+    def from_columns(
+        cls, first: str, names: Sequence[str], columns: Mapping[str, ArrayLike]
+    ) -> Table:
         """Write columns of numbers beside the names of their rows."""
         cells = [[number(x) for x in np.asarray(column)] for column in columns.values()]
         rows = [[name, *row] for name, *row in zip(names, *cells, strict=True)]
@@ -80,7 +83,7 @@ def _spectrum(events: Events, axis: Axis, slug: str, efficiency: float) -> Pictu
         f"{efficiency:.0%} of the signal, each normalised to one; below, the ratio to grey. A cut "
         "that does not sculpt leaves the ratio at one.",
         plots.spectrum(events.scores, events.labels, axis, **given),
-        [Table.of(axis.name, axis.bins(), columns)],
+        [Table.from_columns(axis.name, axis.bins(), columns)],
     )
 
 
@@ -104,7 +107,7 @@ def _slices(events: Events, axis: Axis) -> Picture:
     for name, edges, densities in background_slices(events.scores, events.labels, axis, **settings):
         ranges = [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
         columns = {f"density, {axis.name} {where}": values for where, values in densities.items()}
-        tables.append(Table.of(name, ranges, columns))
+        tables.append(Table.from_columns(name, ranges, columns))
     return Picture(
         "scores",
         f"Scores in slices of {bare(axis.name)}",
@@ -152,7 +155,7 @@ def _cut(axes: list[Axis], values: NDArray[Any], cuts: dict[str, Floats]) -> Pic
         "Where the raw score is to be cut to keep the same fraction of the background at every "
         f"{bare(axis.name)}, as the model learned it{others}.",
         plots.cut(cuts, names if axis.categories else values, name=axis.name, score="raw score"),
-        [Table.of(axis.name, names[::step], columns)],
+        [Table.from_columns(axis.name, names[::step], columns)],
     )
 
 
@@ -166,7 +169,7 @@ def _history(training: dict[str, Any]) -> Picture:
         "Training history",
         "The loss after each epoch: the mean in bold, the members of the ensemble faint.",
         plots.history(training),
-        [Table.of("epoch", epochs, columns)],
+        [Table.from_columns("epoch", epochs, columns)],
     )
 
 
@@ -176,4 +179,4 @@ def _table(panels: Mapping[str, Curves], axis: Axis) -> Table:
         for title, curves in panels.items()
         for label, curve in curves.items()
     }
-    return Table.of(axis.name, axis.bins(), columns)
+    return Table.from_columns(axis.name, axis.bins(), columns)

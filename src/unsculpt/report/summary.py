@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from unsculpt import metrics
+from unsculpt.inputs import Floats
 from unsculpt.metrics import Ideal, Interval
-from unsculpt.models.inputs import Floats
 from unsculpt.plots.axis import Axis
 from unsculpt.report.events import Events
 from unsculpt.report.words import bare

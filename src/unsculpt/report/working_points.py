@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unsculpt.inputs import Floats
 from unsculpt.metrics.binning import bin_index
 from unsculpt.metrics.separation import highest_cuts
-from unsculpt.models.inputs import Floats
 from unsculpt.report.events import Events
 
 EFFICIENCIES = np.arange(1, 100) / 100

@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from unsculpt.atomic import atomic_write
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.report.events import Events
 from unsculpt.report.page import page
@@ -16,7 +17,6 @@ from unsculpt.report.pictures import Picture, pictures
 from unsculpt.report.provenance import provenance
 from unsculpt.report.summary import Numbers, summary
 from unsculpt.report.working_points import working_points
-from unsculpt.whole import whole
 
 
 def write_report(
@@ -68,8 +68,8 @@ def write_report(
     True
     >>> folder.cleanup()
     """
-    with whole(path) as draft:  # which refuses a bad path before the work
-        events = Events.of(model, scores, protected, labels, sample_weight, names, bins)
+    with atomic_write(path) as draft:  # which refuses a bad path before the work
+        events = Events.prepare(model, scores, protected, labels, sample_weight, names, bins)
         numbers = summary(events, efficiency)
         drawn = list(pictures(events, model, protected, labels, efficiency))
         for picture in drawn:  # laid out once, not for each of its files
@@ -95,5 +95,5 @@ def _write_figures(drawn: list[Picture], folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for picture in drawn:
         for ending in ("pdf", "png"):
-            with whole(folder / f"{picture.slug}.{ending}") as draft:
+            with atomic_write(folder / f"{picture.slug}.{ending}") as draft:
                 picture.figure.savefig(draft, dpi=200)

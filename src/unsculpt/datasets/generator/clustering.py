@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from unsculpt.datasets.generator.compiled import Floats, compiled
+from unsculpt.datasets.generator.compiled import compiled
 from unsculpt.datasets.generator.kinematics import delta_r, distances, transverse_momentum
+from unsculpt.inputs import Floats
 
 
 @compiled

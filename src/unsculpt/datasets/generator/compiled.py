@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 

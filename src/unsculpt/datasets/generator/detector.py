@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unsculpt.datasets.generator.compiled import Floats, Ints
+from unsculpt.datasets.generator.compiled import Ints
+from unsculpt.inputs import Floats
 
 INVISIBLE = (12, 13, 14, 16)  # neutrinos and muons
 ELECTROMAGNETIC = (11, 22)

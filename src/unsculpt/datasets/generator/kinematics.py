@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from unsculpt.datasets.generator.compiled import Floats, compiled
+from unsculpt.datasets.generator.compiled import compiled
+from unsculpt.inputs import Floats
 
 
 @compiled

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from unsculpt.atomic import atomic_write
 from unsculpt.datasets.generator.detector import Detector
 from unsculpt.datasets.generator.events import Events
 from unsculpt.datasets.generator.processes import PROCESSES, settings
@@ -18,7 +19,6 @@ from unsculpt.datasets.generator.selection import select
 from unsculpt.datasets.generator.substructure import variables_of_jets
 from unsculpt.datasets.generator.window import WINDOW
 from unsculpt.datasets.schema import COLUMNS
-from unsculpt.whole import whole
 
 BATCH = 200  # events at once: enough for arrays to pay, little enough to fit in memory
 
@@ -95,7 +95,7 @@ class Part:
 
 def write_whole(table: pa.Table, path: Path, **options: Any) -> None:
     """Write a table so that the file appears whole or not at all."""
-    with whole(path) as draft:
+    with atomic_write(path) as draft:
         pq.write_table(table, draft, compression="zstd", **options)
 
 

@@ -8,9 +8,10 @@ import fastjet
 import numpy as np
 from numpy.typing import NDArray
 
-from unsculpt.datasets.generator.compiled import Floats, Ints
+from unsculpt.datasets.generator.compiled import Ints
 from unsculpt.datasets.generator.detector import Detector
 from unsculpt.datasets.generator.window import ETA, MASS, PT, RADIUS
+from unsculpt.inputs import Floats
 
 NEUTRINOS = (12, 14, 16)
 
@@ -28,7 +29,7 @@ class Particles:
     event: Ints
 
     @classmethod
-    def of(cls, batch: Any) -> "Particles":
+    def from_batch(cls, batch: Any) -> "Particles":
         """Read what ``Pythia.nextBatch`` returned."""
         record = batch.prt
         count = ak.num(record).to_numpy()
@@ -102,7 +103,7 @@ def select(
         detector: The calorimeter; without one the jets are made of visible particles.
         rng: Source of the detector's smearing.
     """
-    particles = Particles.of(batch)
+    particles = Particles.from_batch(batch)
     aside = np.hypot(particles.p[:, 0], particles.p[:, 1]) > 0  # a beam remnant may have no angle
     stable = (particles.status > 0) & aside
     p, pdg, event = particles.p[stable], particles.pdg[stable], particles.event[stable]

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from unsculpt.datasets.generator.clustering import kt_distance, kt_subjets
-from unsculpt.datasets.generator.compiled import Floats, Ints, compiled
+from unsculpt.datasets.generator.compiled import Ints, compiled
 from unsculpt.datasets.generator.kinematics import (
     at_rest,
     delta_r,
@@ -20,6 +20,7 @@ from unsculpt.datasets.generator.kinematics import (
     mass,
     transverse_momentum,
 )
+from unsculpt.inputs import Floats
 
 
 @compiled

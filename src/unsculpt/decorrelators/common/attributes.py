@@ -1,0 +1,340 @@
+"""Protected attributes as the inputs of a network, and what to do beyond the fitted range."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF
+from unsculpt.devices import in_threads
+from unsculpt.graph import Graph, Value
+from unsculpt.inputs import (
+    Floats,
+    in_order_of,
+    not_constant,
+    numbers,
+    protected_columns,
+)
+from unsculpt.saving import Arrays, Json
+
+Outside = Literal["clip", "raise", "nan"]
+
+
+def check_outside(outside: str) -> None:
+    """Refuse a policy that does not exist."""
+    if outside not in ("clip", "raise", "nan"):
+        raise ValueError(f"outside is {outside!r}; expected 'clip', 'raise' or 'nan'")
+
+
+@dataclass(frozen=True)
+class Continuous:
+    """An attribute on a scale: a coordinate on [-1, 1] halfway between its CDF and its range.
+
+    Where the sample is dense the CDF spends the resolution; in a long tail the range keeps what
+    depends on the attribute itself from becoming steep.
+    """
+
+    name: str
+    cdf: EmpiricalCDF
+    linear: bool
+    width = 1
+
+    def known(self, column: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which values lie in the fitted range."""
+        low, high = self.cdf.range
+        return (column >= low) & (column <= high)
+
+    def features(self, column: Floats) -> Floats:
+        """Return the coordinate, (n, 1); beyond the range, at its edge."""
+        return in_threads(self._coordinate, column)[:, None]
+
+    def across(self, column: Floats) -> Floats:
+        """Return the place of values in the fitted range, on [-1, 1]."""
+        low, high = self.cdf.range
+        return 2 * (column - low) / (high - low) - 1
+
+    def _coordinate(self, column: Floats) -> Floats:
+        column = np.clip(column, *self.cdf.range)
+        across = self.across(column)
+        return across if self.linear else (across + 2 * self.cdf(column) - 1) / 2
+
+    def graph(self, graph: Graph, column: Value) -> tuple[Value, Value]:
+        """Return the coordinate, and which values are known, as steps of a graph."""
+        low, high = self.cdf.range
+        inside = column.clip(low, high)
+        place = 2 * (inside - low) / (high - low) - 1
+        if not self.linear:
+            place = (place + 2 * self.cdf.graph(graph, inside) - 1) / 2
+        return place, column.equals(inside)
+
+    def describe(self) -> str:
+        """Return the fitted range in words."""
+        return "[{:g}, {:g}]".format(*self.cdf.range)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """An attribute with a few values: one input for each."""
+
+    name: str
+    values: list[Any]
+
+    @property
+    def width(self) -> int:
+        """How many coordinates it makes."""
+        return len(self.values)
+
+    def known(self, column: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which values were seen in the fit."""
+        return np.isin(column, self.values)
+
+    def features(self, column: NDArray[Any]) -> Floats:
+        """Return zeros and a one."""
+        return np.asarray(column[:, None] == np.asarray(self.values), dtype=float)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are strings."""
+        return isinstance(self.values[0], str)
+
+    def graph(self, graph: Graph, column: Value) -> tuple[Value, Value]:
+        """Return zeros and a one, and which values are known, as steps of a graph."""
+        values = self.values
+        if self.is_text:
+            # From here on a number, the place in the list; -1 is for what is not there.
+            column = graph.add("LabelEncoder", column, keys=values)
+            column, values = graph.add("Cast", column, to="float64"), list(range(len(values)))
+        one_hot = graph.where(column.equals(np.array([values], dtype=np.float64)), 1.0, 0.0)
+        return one_hot, one_hot @ np.ones((self.width, 1)) > 0.5
+
+    def describe(self) -> str:
+        """Return the fitted values in words."""
+        return str(self.values)
+
+
+@dataclass(frozen=True)
+class ProtectedAttributes:
+    """All protected attributes of a fitted decorrelator, in order."""
+
+    attributes: list[Continuous | Categorical]
+
+    @classmethod
+    def learn(
+        cls,
+        protected: Any,
+        weight: Floats,
+        categorical: Sequence[str | int],
+        *,
+        linear: bool,
+        sample_size: int | None = None,
+    ) -> ProtectedAttributes:
+        """Learn ranges and values from the events of a fit, coordinates from a sample of them."""
+        names, columns = protected_columns(protected)
+        chosen = {_position(which, names) for which in categorical}
+        attributes: list[Continuous | Categorical] = []
+        for i, (name, column) in enumerate(zip(names, columns, strict=True)):
+            if i in chosen:
+                attributes.append(Categorical(name, _categories(column, name)))
+            else:
+                values = _numbers(column, name, i)
+                not_constant(values, name)
+                knots = 2 if linear else 1024
+                cdf = EmpiricalCDF.measure(values, weight, knots, sample_size)
+                attributes.append(Continuous(name, cdf, linear))
+        return cls(attributes)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names."""
+        return [attribute.name for attribute in self.attributes]
+
+    @property
+    def width(self) -> int:
+        """How many coordinates they make."""
+        return sum(a.width for a in self.attributes)
+
+    @property
+    def one_axis(self) -> bool:
+        """Whether there is one attribute and it is continuous."""
+        return len(self.attributes) == 1 and isinstance(self.attributes[0], Continuous)
+
+    def features(self, protected: Any, outside: Outside) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the coordinates (n, f) and which events are to become NaN."""
+        columns = in_order_of(self.names, protected)
+        blocks = []
+        beyond = np.zeros(len(columns[0]), dtype=bool)
+        for i, (attribute, column) in enumerate(zip(self.attributes, columns, strict=True)):
+            if isinstance(attribute, Continuous):
+                column = _numbers(column, attribute.name, i)
+            known = attribute.known(column)
+            if not known.all():
+                _report(attribute, int((~known).sum()), len(known), outside)
+            beyond |= ~known
+            blocks.append(attribute.features(column))
+        return np.hstack(blocks), beyond & (outside == "nan")
+
+    def column(
+        self, protected: Any, which: str | int
+    ) -> tuple[Continuous | Categorical, NDArray[Any]]:
+        """Return one of the attributes, by name or position in the fit, and its values here."""
+        for i, name in enumerate(self.names):
+            if which in (i, name):
+                names, columns = protected_columns(protected)
+                return self.attributes[i], columns[names.index(name) if name in names else i]
+        raise ValueError(f"attribute is {which!r}; the protected columns are {self.names}")
+
+    def positions(self, features: Floats) -> Floats:
+        """Return one number for each attribute, (n, attributes): a category as its number."""
+        return np.column_stack(
+            [
+                block.argmax(axis=1) if isinstance(attribute, Categorical) else block[:, 0]
+                for attribute, block in self._blocks(features)
+            ]
+        )
+
+    def category(self, features: Floats) -> tuple[NDArray[np.intp], int]:
+        """Return which combination of categories each event has, and how many there are."""
+        category, total = np.zeros(len(features), dtype=np.intp), 1
+        for attribute, block in self._blocks(features):
+            if isinstance(attribute, Categorical):
+                category = category * attribute.width + block.argmax(axis=1)
+                total *= attribute.width
+        return category, total
+
+    def _blocks(self, features: Floats) -> Iterator[tuple[Continuous | Categorical, Floats]]:
+        """Return each attribute with its part of the coordinates."""
+        ends = np.cumsum([a.width for a in self.attributes])
+        return zip(self.attributes, np.split(features, ends[:-1], axis=1), strict=True)
+
+    def graph(
+        self, graph: Graph, columns: list[Value], outside: Outside
+    ) -> tuple[Value, Value | None]:
+        """Return `features` as steps of a graph, and NaN for what is outside, else 0.
+
+        A graph cannot raise an error: what would raise one becomes NaN.
+        """
+        blocks, marks = [], []
+        for attribute, column in zip(self.attributes, columns, strict=True):
+            block, known = attribute.graph(graph, column)
+            blocks.append(block)
+            if outside != "clip" or isinstance(attribute, Categorical):
+                marks.append(graph.where(known, 0.0, np.nan))
+        mark = sum(marks[1:], start=marks[0]) if marks else None
+        return graph.add("Concat", *blocks, axis=-1), mark
+
+    def graph_positions(self, graph: Graph, features: Value) -> list[Value]:
+        """Return the columns of `positions` as steps of a graph."""
+        places, first = [], 0
+        for attribute in self.attributes:
+            own = np.arange(first, first + attribute.width)
+            place = graph.add("Gather", features, own, axis=1)
+            if isinstance(attribute, Categorical):
+                place = place @ np.arange(float(attribute.width))[:, None]
+            places.append(place)
+            first += attribute.width
+        return places
+
+    def state(self) -> tuple[Arrays, list[Json]]:
+        """Return what was learned, as arrays and as JSON."""
+        arrays: Arrays = {}
+        described: list[Json] = []
+        for i, a in enumerate(self.attributes):
+            if isinstance(a, Categorical):
+                described.append({"name": a.name, "categories": a.values})
+            else:
+                described.append({"name": a.name, "range": a.cdf.range, "linear": a.linear})
+                arrays |= a.cdf.state(f"protected.{i}")
+        return arrays, described
+
+    @classmethod
+    def restore(cls, arrays: Arrays, described: list[Json]) -> ProtectedAttributes:
+        """Take back what `state` gave."""
+        attributes: list[Continuous | Categorical] = []
+        for i, a in enumerate(described):
+            if "categories" in a:
+                attributes.append(Categorical(a["name"], a["categories"]))
+            else:
+                cdf = EmpiricalCDF.restore(arrays, f"protected.{i}")
+                attributes.append(Continuous(a["name"], cdf, a["linear"]))
+        return cls(attributes)
+
+
+class OutsideWarning(UserWarning):
+    """Some events have a protected value beyond the fitted range.
+
+    Attributes:
+        name: the attribute.
+        count: how many events.
+    """
+
+    def __init__(self, message: str, name: str, count: int) -> None:
+        super().__init__(message)
+        self.name, self.count = name, count
+
+
+def _report(attribute: Continuous | Categorical, count: int, total: int, outside: Outside) -> None:
+    message = (
+        f"{attribute.name} is outside the fitted {attribute.describe()} "
+        f"in {count:,} of {total:,} events"
+    )
+    if outside == "clip" and isinstance(attribute, Continuous):
+        then = "the nearest fitted value stands in"
+    elif outside == "nan":
+        then = "they become NaN"
+    else:
+        raise ValueError(
+            f"{message}; fit on events that have them, or set outside='nan' to mark them"
+        )
+    warnings.warn(OutsideWarning(f"{message}: {then}", attribute.name, count), stacklevel=5)
+
+
+def _categories(column: NDArray[Any], name: str) -> list[Any]:
+    # NaN and its like are the values that are not equal to themselves.
+    missing = np.array([value is None or (value == value) is not True for value in column.tolist()])
+    if missing.any():
+        raise ValueError(
+            f"{name} is missing in {missing.sum():,} of {len(column):,} events; "
+            "remove those or give them a category"
+        )
+    try:
+        values: list[Any] = np.unique(column).tolist()
+    except TypeError:
+        raise ValueError(
+            f"{name} mixes kinds of values; make them all text or all numbers"
+        ) from None
+    if len(values) == 1:
+        raise ValueError(
+            f"{name} is {values[0]!r} in all {len(column):,} events; "
+            "there is nothing to decorrelate in a constant"
+        )
+    return values
+
+
+def _numbers(column: NDArray[Any], name: str, index: int) -> Floats:
+    if column.dtype.kind in "USO" and not _is_numeric(column):
+        raise ValueError(
+            f"{name} holds text such as {str(column.flat[0])!r}; expected numbers. "
+            f"To protect a category, name it: categorical=[{index}]"
+        )
+    return numbers(column, name)
+
+
+def _is_numeric(column: NDArray[Any]) -> bool:
+    try:
+        column.astype(float)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _position(which: str | int, names: list[str]) -> int:
+    if isinstance(which, str) and which in names:
+        return names.index(which)
+    if isinstance(which, int | np.integer) and 0 <= which < len(names):
+        return which
+    raise ValueError(f"categorical names {which!r}, but the protected columns are {names}")

@@ -1,0 +1,164 @@
+"""Conditional CDFs as tables: a few reads of memory an event, whatever model filled them.
+
+Between the nodes a table is linear. A mixture of increasing curves increases, so the interpolation
+keeps the order exactly and inverts exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsculpt.decorrelators.common.attributes import ProtectedAttributes
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF, node_before
+from unsculpt.graph import Graph, Value
+from unsculpt.inputs import Floats
+
+ATTRIBUTE_NODES = np.linspace(-1, 1, 257)
+
+
+@dataclass(frozen=True)
+class TableCDF:
+    """F(score | attribute) of one score, on a rectangular grid over the coordinates of both.
+
+    Attributes:
+        coordinate: maps the score to [0, 1].
+        attribute: nodes in the attribute's coordinate, increasing at equal distances, (a,).
+        score: nodes in the score's coordinate, increasing, (s,).
+        values: F at the nodes, (a, s), increasing along the score.
+    """
+
+    coordinate: EmpiricalCDF
+    attribute: Floats
+    score: Floats
+    values: Floats
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where the scores of the fit end."""
+        return self.coordinate.range
+
+    @property
+    def table(self) -> TableCDF:
+        """It is one."""
+        return self
+
+    def cdf(self, score: Floats, features: Floats) -> Floats:
+        """Return P(background score <= score | attribute)."""
+        row, upper = between_even(self.attribute, features[:, 0])
+        column, right = between(self.score, self.coordinate(score))
+        width, values = len(self.score), self.values.ravel()
+        here = row * width + column
+        # At the nodes of the score before and after, on the way between those of the attribute.
+        before, after = values.take(here), values[1:].take(here)
+        before += upper * (values[width:].take(here) - before)
+        after += upper * (values[width + 1 :].take(here) - after)
+        return np.asarray(before + right * (after - before))
+
+    def inverse(self, level: Floats, features: Floats) -> Floats:
+        """Return the score whose `cdf` is `level`."""
+        row, upper = between_even(self.attribute, features[:, 0])
+
+        def at(column: NDArray[np.int64]) -> Floats:
+            here = (1 - upper) * self.values[row, column] + upper * self.values[row + 1, column]
+            return np.asarray(here)
+
+        return self.coordinate.inverse(reach(at, level, self.score))
+
+    def graph(self, graph: Graph, score: Value, features: Value) -> Value:
+        """Return `cdf` as steps of a graph."""
+        place = self.coordinate.graph(graph, score)
+        return graph.interpolate([(self.attribute, features), (self.score, place)], self.values)
+
+
+@dataclass(frozen=True)
+class TensorCDF:
+    """F(score | attributes) of one score, on a grid over its coordinate and several attributes.
+
+    Attributes:
+        coordinate: maps the score to [0, 1].
+        attributes: say where an event lies on the grid.
+        nodes: of each attribute, increasing.
+        score: nodes in the score's coordinate, increasing, (s,).
+        values: F at the nodes, (..., s), increasing along the score.
+    """
+
+    coordinate: EmpiricalCDF
+    attributes: ProtectedAttributes
+    nodes: list[Floats]
+    score: Floats
+    values: Floats
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where the scores of the fit end."""
+        return self.coordinate.range
+
+    def cdf(self, score: Floats, features: Floats) -> Floats:
+        """Return P(background score <= score | attributes)."""
+        positions = [*self.attributes.positions(features).T, self.coordinate(score)]
+        cells = _corners([*self.nodes, self.score], positions)
+        return np.asarray(sum(share * self.values[corner] for share, corner in cells))
+
+    def inverse(self, level: Floats, features: Floats) -> Floats:
+        """Return the score whose `cdf` is `level`."""
+        cells = list(_corners(self.nodes, list(self.attributes.positions(features).T)))
+
+        def at(column: NDArray[np.int64]) -> Floats:
+            return np.asarray(sum(share * self.values[(*rows, column)] for share, rows in cells))
+
+        return self.coordinate.inverse(reach(at, level, self.score))
+
+    def graph(self, graph: Graph, score: Value, features: Value) -> Value:
+        """Return `cdf` as steps of a graph."""
+        places = [
+            *self.attributes.graph_positions(graph, features),
+            self.coordinate.graph(graph, score),
+        ]
+        axes = list(zip([*self.nodes, self.score], places, strict=True))
+        return graph.interpolate(axes, self.values)
+
+
+def between(nodes: Floats, values: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the node before each value, and its share of the way to the next one."""
+    left = node_before(nodes, values)
+    start = nodes.take(left)
+    return left, (values - start) / (nodes[1:].take(left) - start)
+
+
+def between_even(nodes: Floats, values: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the same for nodes at equal distances, where there is nothing to search."""
+    place = (values - nodes[0]) * ((len(nodes) - 1) / (nodes[-1] - nodes[0]))
+    left = np.clip(place.astype(np.int64), 0, len(nodes) - 2)
+    return left, place - left
+
+
+def reach(at: Callable[[NDArray[np.int64]], Floats], level: Floats, nodes: Floats) -> Floats:
+    """Return where increasing curves, given at the nodes, reach each level, by bisection."""
+    low = np.zeros(len(level), dtype=np.int64)
+    high = np.full(len(level), len(nodes) - 1)
+    for _ in range(int(np.ceil(np.log2(len(nodes))))):
+        middle = (low + high) // 2
+        below = at(middle) <= level
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    low = np.minimum(low, len(nodes) - 2)
+    start, end = at(low), at(low + 1)
+    # Where the curve is flat, any place of the stretch will do: take its start.
+    rise = end - start
+    fraction = np.divide(level - start, rise, out=np.zeros_like(rise), where=rise > 0)
+    return nodes[low] + np.clip(fraction, 0, 1) * (nodes[low + 1] - nodes[low])
+
+
+def _corners(
+    nodes: Sequence[Floats], positions: Sequence[Floats]
+) -> Iterator[tuple[Floats, tuple[NDArray[np.int64], ...]]]:
+    """Yield each corner of the cells that events lie in, and its share in what is between."""
+    places = [between(axis, x) for axis, x in zip(nodes, positions, strict=True)]
+    for corner in product((0, 1), repeat=len(places)):
+        sides = list(zip(places, corner, strict=True))
+        share = np.prod([x if side else 1 - x for (_, x), side in sides], axis=0)
+        yield share, tuple(left + side for (left, _), side in sides)

@@ -1,0 +1,109 @@
+"""The conditional CDF of a fitted flow decorrelator: coordinate, ensemble and their table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF
+from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES, TableCDF
+from unsculpt.decorrelators.flow.tails import Tails
+from unsculpt.graph import Graph, Value
+from unsculpt.inputs import Floats
+
+if TYPE_CHECKING:
+    from unsculpt.flows import SplineFlow
+
+
+@dataclass(frozen=True)
+class FlowCDF:
+    """The conditional CDF of one score, the mean of an ensemble of flows.
+
+    JAX, which takes seconds to load and to compile, is asked only for what the table cannot tell.
+
+    Attributes:
+        coordinate: maps the score to [0, 1], where the flows live.
+        nodes: quantiles of the training sample in that coordinate, where a table needs nodes.
+        recipe: of the flows.
+        tails: what they get beside the coordinates of the attributes.
+        parameters: of the members, stacked on the leading axis of every array.
+        one_axis: whether there is one continuous attribute, so that a table can replace the flows.
+        table_values: of that table, if they are known already.
+    """
+
+    coordinate: EmpiricalCDF
+    nodes: Floats
+    recipe: str
+    tails: Tails
+    parameters: list[NDArray[Any]]
+    one_axis: bool
+    table_values: Floats | None = None
+
+    def cdf(self, score: Floats, features: Floats) -> Floats:
+        """Return P(background score <= score | attributes)."""
+        if self.table is not None:
+            return self.table.cdf(score, features)
+        return np.asarray(self._members(self.coordinate(score), features)[0].mean(axis=0))
+
+    def inverse(self, level: Floats, features: Floats) -> Floats:
+        """Return the score whose `cdf` is `level`."""
+        if self.table is not None:
+            return self.table.inverse(level, features)
+        from unsculpt.decorrelators.flow.ensemble import invert
+
+        return self.coordinate.inverse(invert(self.flows, level, self.tails.widen(features)))
+
+    def log_density(self, score: Floats, features: Floats) -> Floats:
+        """Return the log of the mean density of the members, in units of the score."""
+        logs = self._members(self.coordinate(score), features)[1]
+        mean = np.logaddexp.reduce(logs) - np.log(len(logs))
+        return np.asarray(mean + self.coordinate.log_slope(score))
+
+    def deviation(self, score: Floats, features: Floats) -> Floats:
+        """Return the standard deviation of the members' CDFs."""
+        return np.asarray(self._members(self.coordinate(score), features)[0].std(axis=0, ddof=1))
+
+    def _members(self, level: Floats, features: Floats) -> tuple[Floats, Floats]:
+        """Return CDF and log density of every member, (members, n)."""
+        from unsculpt.decorrelators.flow.ensemble import evaluate
+
+        return evaluate(self.flows, level, self.tails.widen(features))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where the scores of the fit end."""
+        return self.coordinate.range
+
+    @cached_property
+    def flows(self) -> SplineFlow:
+        """The members, stacked on the leading axis of every array."""
+        from unsculpt.decorrelators.flow.ensemble import restore
+
+        return restore(self.recipe, self.tails.inputs, len(self.tails.offset), self.parameters)
+
+    @cached_property
+    def table(self) -> TableCDF | None:
+        """The mean of the members over one continuous attribute; None if there are others."""
+        if not self.one_axis:
+            return None
+        score = np.unique(np.concatenate([[0.0], self.nodes, [1.0]]))
+        values = self.table_values
+        if values is None:
+            at = np.meshgrid(ATTRIBUTE_NODES, score, indexing="ij")
+            members, _ = self._members(at[1].ravel(), at[0].reshape(-1, 1))
+            values = members.mean(axis=0).reshape(at[1].shape)
+        attribute = np.linspace(-1, 1, len(values))
+        return TableCDF(self.coordinate, attribute, score, values)
+
+    def graph(self, graph: Graph, score: Value, features: Value) -> Value:
+        """Return `cdf` as steps of a graph."""
+        if self.table is not None:
+            return self.table.graph(graph, score, features)
+        from unsculpt.decorrelators.flow.graph import mean_cdf
+
+        level = self.coordinate.graph(graph, score)
+        return mean_cdf(graph, self.flows, self.tails, level, features)

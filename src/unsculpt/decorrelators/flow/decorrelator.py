@@ -1,0 +1,251 @@
+"""Decorrelation with a conditional normalizing flow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from unsculpt.decorrelators.base import ScoreDecorrelator
+from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF
+from unsculpt.decorrelators.common.training import check_training, summary_of, training_of
+from unsculpt.decorrelators.flow.cdf import FlowCDF
+from unsculpt.decorrelators.flow.tails import Tails
+from unsculpt.inputs import Floats
+from unsculpt.saving import Arrays, Json
+
+
+class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
+    """Replaces a score by its conditional CDF, learned with a monotone flow.
+
+    Fit it on background. At every value of the protected attributes the new score is uniform on
+    [0, 1] on background and keeps the order of the old one, so what separates signal from
+    background there is untouched (Klein and Golling, arXiv:2211.02486).
+
+    The default recipe is ours. The score enters through its inclusive empirical CDF, so any scale
+    works; an attribute enters halfway between its CDF and its range. A small network that is
+    smooth in the attributes, with a second input and ramps where they have long tails, shifts and
+    stretches the logit and bends it with one rational-quadratic spline. Eight such flows are
+    averaged. `FlowDecorrelator.paper()` is the paper's.
+
+    Args:
+        members: flows in the ensemble; their mean is the answer.
+        epochs: passes over the events; None for 20, and fewer for more than 200,000 events.
+        batch_size: events a step; None for a hundredth of the events, from 64 to 4096.
+        learning_rate: Adam's, annealed to zero by a cosine.
+        validation: fraction of the events each flow holds out, other ones for each; the epoch
+            that is best on them is kept. With none, all events are used and the last epoch is
+            kept: measured, that decorrelates better, and an ensemble hardly overfits.
+        outside: what becomes of protected values beyond the fitted range: the nearest fitted
+            value stands in ("clip", with a warning that counts them), an error ("raise"), or
+            NaN ("nan", with a warning). A category not seen in the fit has no nearest one and
+            raises under "clip" too.
+        categorical: protected columns to treat as categories, by name or position.
+        recipe: "smooth" is ours, "paper" the paper's architecture and coordinates.
+        seed: fixes everything random.
+
+    Attributes:
+        history_: `train_loss` and `validation_loss` (epochs, flows), and the `best_epoch` each
+            flow was taken from, counted from 0.
+        training_: what the model file says about the fit: events, weights, epochs, final loss.
+
+    >>> import numpy as np
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 100, seed=1)
+    >>> b = toy.background
+    >>> flow = FlowDecorrelator(seed=0).fit(toy.score[b], toy.protected[b])
+    >>> flat = flow.transform(toy.score, toy.protected)
+    >>> bool(np.all((flat >= 0) & (flat <= 1)))
+    True
+    >>> cut = flow.threshold(0.01, protected=[0.2, 0.8])  # keeps 1% of background at each value
+    """
+
+    method = "flow"
+
+    def __init__(
+        self,
+        *,
+        members: int = 8,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-2,
+        validation: float = 0.0,
+        outside: Outside = "clip",
+        categorical: Sequence[str | int] = (),
+        recipe: Literal["smooth", "paper"] = "smooth",
+        seed: int = 0,
+    ) -> None:
+        self.members = members
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.validation = validation
+        self.outside = outside
+        self.categorical = categorical
+        self.recipe = recipe
+        self.seed = seed
+
+    @classmethod
+    def paper(cls, *, seed: int = 0, **parameters: Any) -> Self:
+        """The recipe of the paper, exactly.
+
+        Three rational-quadratic-spline layers of 8 bins, knots from two residual blocks of 64,
+        uniform base on [0, 1]; Adam at 1e-3 annealed to zero by a cosine, batches of 256, 100
+        epochs, the last one kept. Score and attributes are scaled to their range only.
+        """
+        recipe: dict[str, Any] = {
+            "members": 1,
+            "epochs": 100,
+            "batch_size": 256,
+            "learning_rate": 1e-3,
+            "recipe": "paper",
+        }
+        return cls(seed=seed, **recipe | parameters)
+
+    def fit(
+        self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn the score's distribution given the attributes from background events.
+
+        Args:
+            scores: (n,), or (n, k) for k scores of the same events, each decorrelated by itself
+                and all of them trained in one program.
+            protected: (n,) or (n, a) numbers, or a table with named columns.
+            sample_weight: (n,), negative weights included.
+        """
+        from unsculpt.decorrelators.flow.ensemble import train
+        from unsculpt.fitting.parameters import parameters_of
+
+        self._check_parameters()
+        columns, weight = self._check_fit(scores, protected, sample_weight)
+
+        paper = self.recipe == "paper"
+        attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=paper)
+        features, _ = attributes.features(protected, "raise")
+        tails = Tails.none(attributes.width) if paper else Tails.find(attributes, features, weight)
+        coordinates = [EmpiricalCDF.measure(c, weight, 2 if paper else 1024) for c in columns.T]
+        rng = np.random.default_rng([self.seed, 1])  # not the engine's stream
+        levels = [f.without_atoms(c, rng) for f, c in zip(coordinates, columns.T, strict=True)]
+
+        fitted = train(
+            self.recipe,
+            np.column_stack(levels),
+            tails.widen(features),
+            ramps=len(tails.offset),
+            members=self.members,
+            weight=weight,
+            validation=self.validation,
+            keep="best" if self.validation else "last",
+            **training_of(self, len(columns)),
+        )
+        # All at once and last, so that an interrupted fit leaves the previous one as it was.
+        self.attributes_ = attributes
+        self.cdfs_ = [
+            FlowCDF(
+                coordinate,
+                # Where a table needs nodes: at the quantiles of the sample.
+                coordinate(EmpiricalCDF.measure(column, weight).quantiles),
+                self.recipe,
+                tails,
+                parameters_of(fitted.model, slice(i * self.members, (i + 1) * self.members)),
+                attributes.one_axis,
+            )
+            for i, (coordinate, column) in enumerate(zip(coordinates, columns.T, strict=True))
+        ]
+        self.history_ = {
+            "train_loss": fitted.train_loss,
+            "validation_loss": fitted.validation_loss,
+            "best_epoch": fitted.best_epoch,
+        }
+        self.training_ = summary_of(fitted.train_loss, weight)
+        self.one_column_ = np.ndim(scores) == 1
+        return self
+
+    def transform(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return the conditional CDF of each score, on [0, 1].
+
+        With one continuous attribute the flow is tabulated once and interpolated, which costs a
+        few reads of memory an event. It agrees with the flow itself to 3e-4 on a smooth tagger;
+        in a long tail of the attribute mostly to 1e-3, for single events to 5e-3.
+        """
+        return super().transform(scores, protected)
+
+    def log_prob(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return the log density of each score given the attributes.
+
+        In units of the score; at an atom, where many events share a score, roughly the log of
+        its probability.
+        """
+        check_is_fitted(self)
+        return self._each([cdf.log_density for cdf in self.cdfs_], scores, protected)
+
+    def sample(self, protected: Any, *, seed: int = 0) -> Floats:
+        """Draw a background score, in the range of the fit, at each value of the attributes."""
+        check_is_fitted(self)
+        levels = np.random.default_rng(seed).uniform(size=self._shape(protected))
+        return self._in_range(levels, protected)
+
+    def uncertainty(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return the standard deviation of the ensemble's members on `transform`.
+
+        It covers the randomness of training, not the statistical error of the sample.
+        """
+        check_is_fitted(self)
+        if len(self.cdfs_[0].parameters[0]) < 2:
+            raise ValueError("members is 1; an uncertainty needs an ensemble of at least 2")
+        return self._each([cdf.deviation for cdf in self.cdfs_], scores, protected)
+
+    def _check_parameters(self) -> None:
+        if self.recipe not in ("smooth", "paper"):
+            raise ValueError(f"recipe is {self.recipe!r}; expected 'smooth' or 'paper'")
+        check_training(self)
+        if not 0 <= self.validation <= 0.9:
+            raise ValueError(f"validation is {self.validation!r}; expected a fraction up to 0.9")
+
+    def _state(self) -> tuple[Arrays, Json]:
+        arrays, protected = self.attributes_.state()
+        tails = self.cdfs_[0].tails
+        arrays |= {f"tails.{field.name}": getattr(tails, field.name) for field in fields(tails)}
+        for i, cdf in enumerate(self.cdfs_):
+            arrays |= cdf.coordinate.state(f"score.{i}")
+            arrays[f"score.{i}.nodes"] = cdf.nodes
+            for j, parameter in enumerate(cdf.parameters):
+                arrays[f"score.{i}.flow.{j}"] = parameter
+            if cdf.table is not None:
+                # So that who only transforms need not wait for JAX and the flows.
+                arrays[f"score.{i}.table"] = cdf.table.values
+        arrays |= {f"history.{name}": losses for name, losses in self.history_.items()}
+        # What was fitted; the parameters may have been changed for a next fit since.
+        return arrays, {
+            "protected": protected,
+            "scores": [{"range": cdf.range} for cdf in self.cdfs_],
+            "one_column": self.one_column_,
+            "recipe": self.cdfs_[0].recipe,
+            "training": self.training_,
+        }
+
+    def _restore(self, arrays: Arrays, metadata: Json) -> None:
+        self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
+        tails = Tails(*(arrays[f"tails.{field.name}"] for field in fields(Tails)))
+        self.cdfs_ = []
+        for i in range(len(metadata["scores"])):
+            flow = [name for name in arrays if name.startswith(f"score.{i}.flow.")]
+            self.cdfs_.append(
+                FlowCDF(
+                    EmpiricalCDF.restore(arrays, f"score.{i}"),
+                    arrays[f"score.{i}.nodes"],
+                    metadata["recipe"],
+                    tails,
+                    [arrays[f"score.{i}.flow.{j}"] for j in range(len(flow))],
+                    self.attributes_.one_axis,
+                    arrays.get(f"score.{i}.table"),
+                )
+            )
+        names = ("train_loss", "validation_loss", "best_epoch")
+        self.history_ = {name: arrays[f"history.{name}"] for name in names}
+        self.one_column_, self.training_ = metadata["one_column"], metadata["training"]

@@ -1,0 +1,116 @@
+"""Ensembles of flows: trained, evaluated, inverted. What needs JAX of a flow decorrelator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+from numpy.typing import NDArray
+
+from unsculpt.devices import cores_as_devices, on_device
+from unsculpt.fitting import Fit, fit
+from unsculpt.fitting.parameters import with_parameters
+from unsculpt.flows import SplineFlow
+from unsculpt.inputs import Floats
+
+
+def train(
+    recipe: str,
+    levels: Floats,
+    features: Floats,
+    *,
+    ramps: int,
+    members: int,
+    seed: int,
+    **how: Any,
+) -> Fit[SplineFlow]:
+    """Train an ensemble for each column of levels, one after the other, in one program.
+
+    The last inputs are ramps.
+    """
+    cores_as_devices()
+    scores = levels.shape[1]
+    return fit(
+        _new(recipe, features.shape[1] - ramps, ramps, int(scores * members), seed),
+        _negative_log_likelihood,
+        (levels.astype("f4"), features.astype("f4")),
+        seed=seed,
+        orders=members,
+        settings=np.repeat(np.arange(scores), members),
+        can_split_batches=True,
+        title="Fitting the flow",
+        **how,
+    )
+
+
+def restore(recipe: str, features: int, ramps: int, parameters: list[NDArray[Any]]) -> SplineFlow:
+    """Return the flows that have these parameters."""
+    return with_parameters(parameters, _new, recipe, features, ramps, len(parameters[0]), 0)
+
+
+def evaluate(flows: SplineFlow, level: Floats, features: Floats) -> tuple[Floats, Floats]:
+    """Return CDF and log density of every member, (members, n)."""
+    cdf, log_density = on_device(_evaluate, flows, level, features)
+    return cdf, log_density
+
+
+def invert(flows: SplineFlow, level: Floats, features: Floats) -> Floats:
+    """Return where the mean of the members' CDFs reaches each level."""
+    (score,) = on_device(_bisect, flows, level, features)
+    return score
+
+
+@eqx.filter_jit
+def _new(recipe: str, features: int, ramps: int, members: int, seed: int) -> SplineFlow:
+    """Return untrained flows, stacked on the leading axis of every array."""
+
+    def member(key: PRNGKeyArray) -> SplineFlow:
+        if recipe == "paper":
+            return SplineFlow.paper(features, key=key)
+        return SplineFlow.smooth(features, key=key, ramps=ramps)
+
+    flows: SplineFlow = eqx.filter_vmap(member)(jax.random.split(jax.random.key(seed), members))
+    return flows
+
+
+def _negative_log_likelihood(
+    flow: SplineFlow, batch: tuple[Array, Array], weight: Array, score: Array
+) -> Array:
+    scores, features = batch
+    _, log_density = jax.vmap(flow)(scores[:, score], features)
+    return -(weight * log_density).mean()
+
+
+@eqx.filter_jit
+def _evaluate(
+    flows: SplineFlow, score: Float[Array, " n"], features: Float[Array, "n f"]
+) -> tuple[Float[Array, "members n"], Float[Array, "members n"]]:
+    return _ensemble(flows, score, features)
+
+
+@eqx.filter_jit
+def _bisect(
+    flows: SplineFlow, level: Float[Array, " n"], features: Float[Array, "n f"]
+) -> tuple[Float[Array, " n"]]:
+    """Find where the mean of the members reaches a level: a mean of inverses it is not."""
+
+    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = (low + high) / 2
+        below = _ensemble(flows, middle, features)[0].mean(axis=0) < level
+        return jnp.where(below, middle, low), jnp.where(below, high, middle)
+
+    low, high = jax.lax.fori_loop(0, 50, halve, (jnp.zeros_like(level), jnp.ones_like(level)))
+    return ((low + high) / 2,)
+
+
+def _ensemble(flows: SplineFlow, score: Array, features: Array) -> tuple[Array, Array]:
+    def member(flow: SplineFlow) -> tuple[Array, Array]:
+        return jax.vmap(flow)(score, features)
+
+    cdf, log_density = eqx.filter_vmap(member)(flows)
+    return cdf, log_density

@@ -1,0 +1,81 @@
+"""A flow with its networks as steps of a graph: for several attributes, where no table will do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES
+from unsculpt.decorrelators.flow.tails import Tails
+from unsculpt.flows import SplineFlow
+from unsculpt.flows.graph import all_but_last, linear
+from unsculpt.flows.spline_flow import BINS, END, PLACES
+from unsculpt.graph import Graph, Value
+
+# FlowJAX's splines: least width and height of a bin, least slope at a knot, and what the network
+# adds to, so that an untrained spline is the identity.
+LEAST = 1e-3
+IDENTITY_SLOPE = np.log(np.expm1(1 - LEAST))
+
+
+def mean_cdf(graph: Graph, flows: SplineFlow, tails: Tails, level: Value, features: Value) -> Value:
+    """Return the mean of the members' conditional CDFs, evaluated side by side: (members, n, 1)."""
+    inputs = [features]
+    for column, places in zip(tails.tailed, tails.across, strict=True):
+        coordinate = graph.add("Gather", features, np.array([column]), axis=1)
+        inputs.append(graph.interpolate([(ATTRIBUTE_NODES, coordinate)], places))
+    network = graph.add("Concat", *inputs, axis=-1) if len(inputs) > 1 else features
+    for conditioner in flows.conditioners:
+        hidden, last = all_but_last(graph, conditioner, network)
+        if len(tails.offset):
+            ramps = (features @ tails.slope - tails.offset).clip(0.0, 1.0)
+            each = ramps + np.zeros((len(last.bias), 1, 1))  # of the members
+            hidden = graph.add("Concat", hidden, each, axis=-1)
+        start = 0
+        if flows.shift:
+            start = PLACES
+            numbers = [linear(last, hidden, i, i + 1) for i in range(start)]
+            level = _shift_logit(graph, level, *numbers)
+        ends = np.cumsum([start, BINS, BINS, BINS + 1])
+        widths, heights, slopes = (linear(last, hidden, *ends[i : i + 2]) for i in range(3))
+        level = _spline(graph, level, widths, heights, slopes)
+    return graph.add("ReduceMean", level, axes=[0], keepdims=0)
+
+
+def _shift_logit(
+    graph: Graph, level: Value, shift: Value, log_width: Value, log_above: Value, log_below: Value
+) -> Value:
+    edge = np.finfo(np.float64).eps
+    width, above, below = (graph.add("Exp", -1.0 * x) for x in (log_width, log_above, log_below))
+    middle = (graph.logit(level, edge, 1 - edge) - shift) * width
+    over, under = graph.softplus(middle - END), graph.softplus(-1.0 * middle - END)
+    return graph.add("Sigmoid", middle + (above - 1.0) * over - (below - 1.0) * under)
+
+
+def _spline(graph: Graph, x: Value, widths: Value, heights: Value, slopes: Value) -> Value:
+    """Return the monotone rational-quadratic spline of Gregory and Delbourgo at x on [0, 1]."""
+    across, up = _knots(graph, widths), _knots(graph, heights)
+    slope = graph.softplus(slopes + IDENTITY_SLOPE) + LEAST
+    below = graph.add("Cast", across < x, to="int64")
+    left = graph.add("ReduceSum", below, axes=[-1], keepdims=1) - np.int64(1)
+    left = graph.add("Clip", left, np.int64(0), np.int64(BINS - 1))
+
+    def ends(values: Value) -> tuple[Value, Value]:
+        low, high = (
+            graph.add("GatherElements", values, place, axis=-1)
+            for place in (left, left + np.int64(1))
+        )
+        return low, high
+
+    (x0, x1), (y0, y1), (d0, d1) = ends(across), ends(up), ends(slope)
+    run, rise = x1 - x0, y1 - y0
+    secant, t = rise / run, (x - x0) / run
+    both = t * (1 - t)
+    y = y0 + rise * (secant * t * t + d0 * both) / (secant + (d0 + d1 - 2 * secant) * both)
+    return y.clip(0.0, 1.0)
+
+
+def _knots(graph: Graph, logits: Value) -> Value:
+    """Return increasing knots from 0 to 1 whose distances are a softmax with a floor."""
+    shares = graph.add("Softmax", logits, axis=-1)
+    sums = np.triu(np.ones((BINS, BINS + 1)), 1)
+    return shares @ ((1 - BINS * LEAST) * sums) + LEAST * np.arange(BINS + 1.0)

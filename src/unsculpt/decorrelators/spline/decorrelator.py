@@ -1,0 +1,305 @@
+"""The instant decorrelator: penalised splines on a histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, logit
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from unsculpt.decorrelators.base import ScoreDecorrelator
+from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes, check_outside
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF
+from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
+from unsculpt.decorrelators.spline.axes import Axis, axes_of
+from unsculpt.decorrelators.spline.distribution import (
+    SCORE_CURVES,
+    Distribution,
+    fit_distribution,
+)
+from unsculpt.devices import in_threads
+from unsculpt.inputs import Floats, count_events, same_length, score_columns, weight_column
+from unsculpt.saving import Arrays, Json
+
+# Thresholds of the score in the histogram, and nodes of the table made from the fit.
+THRESHOLDS, SCORE_NODES = 105, 513
+# Events that a binning is learned from; more would move its edges by less than they matter.
+BINNING_EVENTS = 2**18
+MOST_COEFFICIENTS = 2048
+
+
+class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
+    """Replaces a score by its conditional CDF, fitted to a histogram in a fraction of a second.
+
+    Fit it on background. The events are counted in fine bins of score and attributes; the logit
+    or probit of P(score <= t | attributes) is a smooth surface over t and the attributes, a tensor
+    product of B-splines. Its smoothness, and which of the two, is chosen from the data (P-splines:
+    Eilers and Marx, Stat. Sci. 11, 1996; distribution regression: Foresi and Peracchi, JASA 90,
+    1995). Nothing is random.
+
+    Histograms add. `partial_fit` takes events in chunks of any size, and `a + b` is the fit of the
+    events of both, so a cluster fits a billion events in one reduction: hand `first.empty()`,
+    which knows the binning and no events, to every worker and add what comes back.
+
+    Takes one or two protected attributes, continuous or with a few categories;
+    `FlowDecorrelator` takes more of either.
+
+    Args:
+        outside: what becomes of protected values beyond the fitted range: the nearest fitted
+            value stands in ("clip", with a warning that counts them), an error ("raise"), or
+            NaN ("nan", with a warning). It holds for `transform` and for the later chunks of
+            `partial_fit`, where "nan" leaves the events out. A category not seen in the fit has
+            no nearest one and raises under "clip" too.
+        categorical: protected columns to treat as categories, by name or position.
+
+    Attributes:
+        counts_: for each score, the sums of weights, (bins of each attribute, bins of the score).
+        events_: how many events have been counted.
+
+    >>> import numpy as np
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(20_000, 0, seed=1)
+    >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
+    >>> flat = spline.transform(toy.score, toy.protected)
+    >>> bool(np.abs(flat - toy.cdf(toy.score, toy.protected)).mean() < 0.01)
+    True
+
+    In parts that know one binning:
+
+    >>> parts = [
+    ...     spline.empty().partial_fit(toy.score[rows], toy.protected[rows])
+    ...     for rows in (slice(0, 5_000), slice(5_000, None))
+    ... ]
+    >>> whole = parts[0] + parts[1]
+    >>> bool(np.all(whole.transform(toy.score, toy.protected) == flat))
+    True
+    """
+
+    method = "spline"
+    coordinates_: list[EmpiricalCDF]
+    counts_: list[Floats]
+    events_: int
+
+    def __init__(self, *, outside: Outside = "clip", categorical: Sequence[str | int] = ()) -> None:
+        self.outside = outside
+        self.categorical = categorical
+
+    def fit(
+        self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn the binning and count background events, forgetting earlier ones.
+
+        Args:
+            scores: (n,), or (n, k) for k scores of the same events, each decorrelated by itself.
+            protected: (n,) or (n, 2) numbers, or a table with named columns.
+            sample_weight: (n,), negative weights included.
+        """
+        columns, weight = self._check_fit(scores, protected, sample_weight)
+        attributes = ProtectedAttributes.learn(
+            protected, weight, self.categorical, linear=False, sample_size=BINNING_EVENTS
+        )
+        _check_size(attributes)
+        fresh = clone(self)
+        fresh.attributes_ = attributes
+        fresh.coordinates_ = [
+            EmpiricalCDF.measure(column, weight, sample_size=BINNING_EVENTS) for column in columns.T
+        ]
+        fresh.one_column_ = np.ndim(scores) == 1
+        fresh._forget()
+        fresh._count(columns, protected, weight)
+        # All at once and last, so that an interrupted fit leaves the previous one as it was.
+        self.__dict__ |= vars(fresh) | {"cdfs_": fresh.cdfs_}
+        return self
+
+    def partial_fit(
+        self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add events. The first chunk sets the binning, so it should look like the others."""
+        if not hasattr(self, "counts_"):
+            return self.fit(scores, protected, sample_weight=sample_weight)
+        check_outside(self.outside)
+        columns = score_columns(scores, "scores")
+        events, n_scores = columns.shape
+        if n_scores != len(self.counts_):
+            raise ValueError(f"scores has {n_scores} columns; earlier ones had {len(self.counts_)}")
+        same_length(events, protected=count_events(protected))
+        self._count(columns, protected, weight_column(sample_weight, events))
+        return self
+
+    def empty(self) -> Self:
+        """Return a decorrelator with the binning of this one and no events."""
+        check_is_fitted(self)
+        other: Self = clone(self)
+        other.attributes_, other.coordinates_ = self.attributes_, self.coordinates_
+        other.one_column_ = self.one_column_
+        other._forget()
+        return other
+
+    def __add__(self, other: Self) -> Self:
+        """Return the fit to the events of both, which must share one binning."""
+        if not isinstance(other, SplineDecorrelator):
+            return NotImplemented
+        both = self.empty()
+        check_is_fitted(other)
+        if not _same(self._binning(), other._binning()):
+            raise ValueError(
+                "the two were counted in different bins, which cannot be added; fit one on a first "
+                "sample, and count every part with a copy of its .empty()"
+            )
+        both.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
+        both.events_ = self.events_ + other.events_
+        return both
+
+    @cached_property
+    def distributions_(self) -> list[Distribution]:
+        """The fitted surface of each score, made when first asked for."""
+        check_is_fitted(self)
+        if not all(counts.sum() > 0 for counts in self.counts_):
+            raise ValueError(
+                f"the weights of the {self.events_:,} events counted so far sum to "
+                f"{self.counts_[0].sum():g}; expected a positive total: add events by partial_fit"
+            )
+        # The matrices are small; and any number of cores then gives the same bytes.
+        with threadpool_limits(1, "blas"):
+            return [
+                fit_distribution(counts, levels_of(coordinate, THRESHOLDS), self._axes)
+                for counts, coordinate in zip(self.counts_, self.coordinates_, strict=True)
+            ]
+
+    @cached_property
+    def cdfs_(self) -> list[TableCDF | TensorCDF]:  # type: ignore[override]
+        """The conditional CDF of each score as a table."""
+        cdfs: list[TableCDF | TensorCDF] = []
+        for distribution, coordinate in zip(self.distributions_, self.coordinates_, strict=True):
+            inner = levels_of(coordinate, SCORE_NODES)
+            # Beyond the thresholds the CDF goes on to 0 and 1, as the coordinate does.
+            ends = [(0, 0)] * len(self._axes) + [(1, 1)]
+            table = np.pad(distribution.table(inner, self._axes), ends, constant_values=((0, 1),))
+            score, nodes = np.concatenate([[0.0], inner, [1.0]]), [a.nodes for a in self._axes]
+            if self.attributes_.one_axis:
+                cdfs.append(TableCDF(coordinate, nodes[0], score, table))
+            else:
+                cdfs.append(TensorCDF(coordinate, self.attributes_, nodes, score, table))
+        return cdfs
+
+    @property
+    def n_scores_(self) -> int:
+        """How many scores the fit had."""
+        return len(self.counts_)
+
+    @property
+    def _axes(self) -> list[Axis]:
+        return axes_of(self.attributes_)
+
+    def _forget(self) -> None:
+        """Start a histogram without events."""
+        bins = [axis.bins for axis in self._axes]
+        self.counts_ = [
+            np.zeros((*bins, len(levels_of(coordinate, THRESHOLDS)) + 1))
+            for coordinate in self.coordinates_
+        ]
+        self.events_ = 0
+
+    def _count(self, columns: Floats, protected: Any, weight: Floats) -> None:
+        """Add events to the histograms."""
+        features, marked = self.attributes_.features(protected, self.outside)
+        positions, axes = self.attributes_.positions(features), self._axes
+        cell = np.ravel_multi_index(
+            [axis.bin(x) for axis, x in zip(axes, positions.T, strict=True)],
+            [axis.bins for axis in axes],
+        )
+        weight = np.where(marked, 0.0, weight)
+        added = []
+        for coordinate, column, counts in zip(
+            self.coordinates_, columns.T, self.counts_, strict=True
+        ):
+            levels = levels_of(coordinate, THRESHOLDS)
+            bins = cell * counts.shape[-1] + np.searchsorted(levels, in_threads(coordinate, column))
+            added.append(np.bincount(bins, weight, counts.size).reshape(counts.shape))
+        self.counts_ = [a + b for a, b in zip(self.counts_, added, strict=True)]
+        self.events_ += int((~marked).sum())
+        for stale in ("distributions_", "cdfs_"):
+            self.__dict__.pop(stale, None)
+
+    def _binning(self) -> tuple[Arrays, list[Json]]:
+        """What two histograms must have in common to be added, as arrays and as JSON."""
+        arrays, protected = self.attributes_.state()
+        for i, coordinate in enumerate(self.coordinates_):
+            arrays |= coordinate.state(f"score.{i}")
+        return arrays, protected
+
+    def _state(self) -> tuple[Arrays, Json]:
+        arrays, protected = self._binning()
+        arrays |= {f"score.{i}.counts": counts for i, counts in enumerate(self.counts_)}
+        # The fit as well, so that a later version or another machine does not make it anew.
+        fits = [vars(fit).copy() for fit in self.distributions_] if self.events_ else []
+        for i, fit in enumerate(fits):
+            for name in ("coefficients", "smoothing"):
+                arrays[f"score.{i}.{name}"] = fit.pop(name)
+        return arrays, {
+            "protected": protected,
+            "scores": len(self.counts_),
+            "one_column": self.one_column_,
+            "events": self.events_,
+            "fits": fits,
+        }
+
+    def _restore(self, arrays: Arrays, metadata: Json) -> None:
+        self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
+        scores = range(metadata["scores"])
+        self.coordinates_ = [EmpiricalCDF.restore(arrays, f"score.{i}") for i in scores]
+        self.counts_ = [arrays[f"score.{i}.counts"] for i in scores]
+        self.one_column_, self.events_ = metadata["one_column"], metadata["events"]
+        if self.events_:
+            self.distributions_ = [
+                Distribution(
+                    coefficients=arrays[f"score.{i}.coefficients"],
+                    smoothing=arrays[f"score.{i}.smoothing"],
+                    **fit,
+                )
+                for i, fit in enumerate(metadata["fits"])
+            ]
+
+
+def levels_of(coordinate: EmpiricalCDF, count: int) -> Floats:
+    """Return levels at which to cut a score, crowded towards the tails, never inside an atom.
+
+    An atom stands at the middle of its jump: a cut within it becomes one before and one after.
+    """
+    first, last = logit(coordinate.levels[[0, -1]])
+    levels = expit(np.linspace(first, last, count))
+    _, start, end = coordinate.steps
+    jump = np.clip(np.searchsorted(start, levels, side="right") - 1, 0, len(start) - 1)
+    inside = levels < end[jump]
+    levels = np.concatenate([levels[~inside], start[jump[inside]], end[jump[inside]]])
+    # Where an atom ends the next may start, but for rounding.
+    return np.unique(np.round(levels, 12))
+
+
+def _check_size(attributes: ProtectedAttributes) -> None:
+    """Refuse what another decorrelator does better."""
+    if len(attributes.attributes) > 2:
+        raise ValueError(
+            f"protected has {len(attributes.attributes)} columns; a SplineDecorrelator takes one "
+            "or two: use a FlowDecorrelator"
+        )
+    size = SCORE_CURVES * int(np.prod([len(a.penalty) for a in axes_of(attributes)]))
+    if size > MOST_COEFFICIENTS:
+        raise ValueError(
+            f"protected has too many categories for a SplineDecorrelator ({size:,} coefficients, "
+            f"at most {MOST_COEFFICIENTS:,}): use a FlowDecorrelator"
+        )
+
+
+def _same(a: tuple[Arrays, list[Json]], b: tuple[Arrays, list[Json]]) -> bool:
+    return (
+        a[1] == b[1]
+        and a[0].keys() == b[0].keys()
+        and all(np.array_equal(a[0][name], b[0][name]) for name in a[0])
+    )

@@ -1,0 +1,96 @@
+"""Fitted decorrelators, with the classifier before them if wanted, as a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from unsculpt.decorrelators import Chain, Decorrelator
+from unsculpt.graph import Graph, Value
+from unsculpt.inputs import UNNAMED, are_names
+
+if TYPE_CHECKING:
+    from unsculpt.classifiers import Classifier
+    from unsculpt.classifiers.graph import Method
+
+
+def graph_of(
+    model: Any, classifier: Classifier | None = None, method: Method = "predict_proba"
+) -> Graph:
+    """Return the program of `model.transform`, from scores or features and attributes."""
+    check_is_fitted(model)
+    steps = model.steps if isinstance(model, Chain) else [model]
+    if hasattr(steps[0], "predict_proba") and len(steps) > 1:
+        classifier, *steps = steps
+    for step in steps:
+        check_exportable(step)
+    first, last = steps[0], steps[-1]
+    graph = Graph()
+    if classifier is None:
+        scores = [graph.input(name) for name in score_names(model, first)]
+    else:
+        scores = _scores(graph, first, classifier, method)
+    texts = first.protected_inputs_.values()
+    protected = [
+        graph.input(name, "text" if text else "number")
+        for name, text in zip(protected_names(model, first), texts, strict=True)
+    ]
+    for step in steps:
+        scores = step._graph(graph, scores, protected)
+    for name, score in zip(flat_names(last), scores, strict=True):
+        graph.output(name, score)
+    return graph
+
+
+def check_exportable(model: Any) -> None:
+    """Refuse what is not a fitted decorrelator that has a graph."""
+    if not isinstance(model, Decorrelator) or type(model)._graph is Decorrelator._graph:
+        raise ValueError(
+            f"a {type(model).__name__} cannot be exported; expected a decorrelator of scores such "
+            "as FlowDecorrelator"
+        )
+    check_is_fitted(model)
+
+
+def score_names(model: Any, first: Decorrelator) -> list[str]:
+    """Return what the scores are called: by their columns in the files of the fit, if known."""
+    return (model.source_ or {}).get("score") or _numbered("score", first.n_scores_)
+
+
+def protected_names(model: Any, first: Decorrelator) -> list[str]:
+    """Return what the protected attributes are called."""
+    names = (model.source_ or {}).get("protected") or list(first.protected_inputs_)
+    return list(names) if are_names(names) else _numbered(UNNAMED, len(names))
+
+
+def flat_names(last: Decorrelator) -> list[str]:
+    """Return what the decorrelated scores are called."""
+    return _numbered("flat", last.n_scores_)
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    return [name] if count == 1 else [f"{name}_{i}" for i in range(count)]
+
+
+def _scores(
+    graph: Graph, first: Decorrelator, classifier: Classifier, method: Method
+) -> list[Value]:
+    from unsculpt.classifiers.graph import scores
+
+    check_is_fitted(classifier)
+    ranges = [cdf.range for cdf in getattr(first, "cdfs_", [])]
+    low, high = min((r[0] for r in ranges), default=0), max((r[1] for r in ranges), default=1)
+    if method == "predict_proba" and not (low >= 0 and high <= 1):
+        raise ValueError(
+            f"the decorrelator was fitted on scores from {low:g} to {high:g}, which are no "
+            "probabilities; if they are log odds, pass method='decision_function'"
+        )
+    features = graph.input("features", "table", classifier.n_features_in_)
+    given = scores(graph, classifier, features, method)
+    if len(given) != first.n_scores_:
+        raise ValueError(
+            f"the classifier gives {len(given)} scores; the decorrelator was fitted on "
+            f"{first.n_scores_}"
+        )
+    return given

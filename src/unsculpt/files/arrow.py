@@ -1,0 +1,40 @@
+"""Arrow files, which Feather's second version is another name for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from unsculpt.files.formats import Put, Typed
+
+
+class ArrowSource(Typed):
+    """The table in an Arrow file."""
+
+    def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        """Read these columns, at most so many rows at once."""
+        fields = sorted(self.types.get_field_index(name) for name in columns)
+        options = pa.ipc.IpcReadOptions(included_fields=fields)
+        with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file, options=options) as reader:
+            for i in range(reader.num_record_batches):
+                table = pa.Table.from_batches([reader.get_batch(i)]).select(list(columns))
+                for start in range(0, len(table), rows):
+                    yield table[start : start + rows]
+
+
+def source(path: Path, inside: str) -> ArrowSource:
+    """Look into a file."""
+    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+        return ArrowSource(path, reader.schema)
+
+
+@contextmanager
+def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
+    """Start a file; give the function that adds rows to it."""
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_file(str(path), schema, options=options) as writer:
+        yield writer.write_table

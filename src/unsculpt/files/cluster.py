@@ -1,0 +1,166 @@
+"""The same work on many machines, with Dask: a task for every file.
+
+Nothing here depends on which worker does what: results come back in the order of the files, and a
+task whose worker died runs again elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from unsculpt.files.apply import Applied, targets
+from unsculpt.files.apply import apply as apply_here
+from unsculpt.files.location import Location
+from unsculpt.files.sample import Missing, Sample, Selected, gathered, joined, select
+from unsculpt.files.stream import Stream, scan
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from unsculpt.decorrelators import SplineDecorrelator
+
+R = TypeVar("R")
+RETRIES = 3  # of a task that failed, say on a file server that was busy
+
+
+@contextmanager
+def connected(scheduler: str | None = None, workers: int | None = None) -> Iterator[Client]:
+    """Give a client of a running cluster, or of so many processes started here."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise ModuleNotFoundError(
+            "a cluster needs Dask; install it with: pip install 'unsculpt[dask]'"
+        ) from None
+    if scheduler:
+        try:
+            client = Client(scheduler, timeout="10s", set_as_default=False)
+        except OSError as error:
+            raise ConnectionError(f"no scheduler answers at {scheduler}: {error}") from None
+        with client:
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def read_sample(
+    client: Client,
+    events: Stream,
+    source: dict[str, Any],
+    *,
+    nan: Missing = "raise",
+    advance: Callable[[int], object] = lambda rows: None,
+) -> Sample:
+    """Select and compute the columns of a fit on the workers, and gather them here."""
+    parts = _on_files(client, _selected, events, advance, source)
+    return joined(parts, source, nan)
+
+
+def fit_histograms(
+    client: Client,
+    first: SplineDecorrelator,
+    events: Stream,
+    source: dict[str, Any],
+    *,
+    nan: Missing = "raise",
+    advance: Callable[[int], object] = lambda rows: None,
+) -> SplineDecorrelator:
+    """Return `first` with the background of all these files added, counted on the workers."""
+    parts = _on_files(client, _counted, events, advance, source, nan, first.empty())
+    return reduce(add, parts, first)
+
+
+def apply(
+    client: Client,
+    model: str,
+    events: Stream,
+    output: str,
+    *,
+    advance: Callable[[int], object] = lambda rows: None,
+    **options: Any,
+) -> Applied:
+    """Write each file with its decorrelated scores into a folder, one task a file."""
+    folder = Path(output).resolve()
+    if not output.endswith("/") and not folder.is_dir():
+        raise ValueError(
+            f"{output} is one file, but on a cluster each file is written by itself; "
+            f"write to a folder: {output}/"
+        )
+    folder.mkdir(exist_ok=True)
+    targets(events, folder)  # refuses names that clash
+    parts = _on_files(
+        client, _applied, events, advance, str(Path(model).resolve()), f"{folder}/", options
+    )
+    done = Applied(columns=parts[0].columns)
+    for part in parts:
+        done.rows += part.rows
+        done.scores += part.scores
+        done.missing += part.missing
+        done.outside += part.outside
+        done.files += part.files
+    return done
+
+
+def _on_files(
+    client: Client,
+    task: Callable[..., R],
+    events: Stream,
+    advance: Callable[[int], object],
+    *arguments: Any,
+) -> list[R]:
+    """Run a task for every file; return the results in the order of the files."""
+    from distributed import KilledWorker, as_completed
+
+    files = [Location(place.path.resolve(), place.inside) for place in events.locations]
+    futures = [
+        client.submit(task, str(file), *arguments, retries=RETRIES, pure=False) for file in files
+    ]
+    sizes = {f.key: source.rows or 0 for f, source in zip(futures, events.sources, strict=True)}
+    try:
+        for future in as_completed(futures, loop=client.loop):
+            if future.status == "error":
+                break
+            advance(sizes[future.key])
+        results: list[R] = client.gather(futures)
+        return results
+    except KilledWorker as error:
+        raise OSError(f"workers died again and again, of memory perhaps: {error}") from None
+    finally:
+        client.cancel(futures)
+
+
+def _selected(file: str, source: dict[str, Any]) -> Selected:
+    return select(scan(file), source)
+
+
+def _counted(
+    file: str, source: dict[str, Any], nan: Missing, counter: SplineDecorrelator
+) -> SplineDecorrelator:
+    counter = counter.empty()  # the worker keeps the given one for its next file
+    part = select(scan(file), source)
+    if part.signal.all():
+        return counter
+    sample = gathered([part], source, nan)
+    background = sample[sample.label == 0]
+    if not len(background.label):  # all of it was NaN
+        return counter
+    return counter.partial_fit(
+        background.scores, background.protected, sample_weight=background.weight
+    )
+
+
+def _applied(file: str, model: str, folder: str, options: dict[str, Any]) -> Applied:
+    from unsculpt import load
+
+    return apply_here(load(model), scan(file), folder, **options)

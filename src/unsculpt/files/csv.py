@@ -1,0 +1,59 @@
+"""CSV files with a line of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+
+from unsculpt.files.formats import Put, Typed, flat_only
+
+BLOCK = 2**22  # bytes at once; the first tells the types
+
+
+class CsvSource(Typed):
+    """The table in a CSV file; an empty field is a missing value."""
+
+    def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        """Read these columns, at most so many rows at once."""
+        with _open(self.path, self.schema(columns)) as reader:
+            while (batch := _next(reader, self.path)) is not None:
+                table = pa.Table.from_batches([batch])
+                for start in range(0, len(table), rows):
+                    yield table[start : start + rows]
+
+
+def source(path: Path, inside: str) -> CsvSource:
+    """Look into a file."""
+    with _open(path) as reader:
+        return CsvSource(path, reader.schema)
+
+
+@contextmanager
+def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
+    """Start a file; give the function that adds rows to it."""
+    flat_only(schema, "CSV")
+    with pa.csv.CSVWriter(str(path), schema) as writer:
+        yield writer.write_table
+
+
+def _open(path: Path, schema: pa.Schema | None = None) -> pa.csv.CSVStreamingReader:
+    wanted = schema and pa.csv.ConvertOptions(column_types=schema, include_columns=schema.names)
+    return pa.csv.open_csv(
+        path, read_options=pa.csv.ReadOptions(block_size=BLOCK), convert_options=wanted
+    )
+
+
+def _next(reader: pa.csv.CSVStreamingReader, path: Path) -> pa.RecordBatch | None:
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
+    except pa.ArrowInvalid as error:
+        raise ValueError(
+            f"{path}: {error}. The first {BLOCK // 2**20} MB tell what a column holds; "
+            "write whole numbers as 1.0 if fractions follow later"
+        ) from None

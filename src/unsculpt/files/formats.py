@@ -1,0 +1,142 @@
+"""The formats: what each can do, and which one a name means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from unsculpt.atomic import atomic_write
+from unsculpt.files.location import Location
+
+# Each is imported when a file asks for it.
+FORMATS = {
+    ".root": "root",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+    ".csv": "csv",
+    ".npz": "npz",
+}
+# Where in a file a table was, kept with its schema: the table goes to the same place in a new file.
+INSIDE, KIND = b"unsculpt.inside", b"unsculpt.kind"
+
+Put = Callable[[pa.Table], None]
+
+
+class Source(Protocol):
+    """One table in one file."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, if the file tells."""
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """Return the types of these columns."""
+
+    def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        """Read these columns, at most so many rows at once."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A table in a file that tells its types."""
+
+    path: Path
+    types: pa.Schema
+    rows: int | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.types.names)
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """Return the types of these columns."""
+        return pa.schema([self.types.field(name) for name in columns], self.types.metadata)
+
+
+class Format(Protocol):
+    """What the module of each format has."""
+
+    def source(self, path: Path, inside: str) -> Source:
+        """Look into a file."""
+
+    def sink(self, path: Path, inside: str, schema: pa.Schema) -> AbstractContextManager[Put]:
+        """Start a file; give the function that adds rows to it."""
+
+
+def open_source(location: Location) -> Source:
+    """Look into a file, in the format its name ends in."""
+    with reading(location):
+        source: Source = format_of(location).source(location.path, location.inside)
+        return source
+
+
+@contextmanager
+def reading(location: Location) -> Iterator[None]:
+    """Say which file it was that could not be read.
+
+    Damage shows as anything, from zlib's errors to KeyErrors; a ValueError says enough by itself.
+    """
+    try:
+        yield
+    except (FileNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"{location} cannot be read: {reason}; is it whole?") from None
+
+
+@contextmanager
+def create(output: str | os.PathLike[str] | Location, schema: pa.Schema) -> Iterator[Put]:
+    """Write a file whole or not at all, in the format its name ends in.
+
+    >>> import pathlib, tempfile
+    >>> import pyarrow as pa
+    >>> from unsculpt.files import scan
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "events.parquet"
+    >>> with create(path, pa.schema({"mass": pa.float64()})) as put:
+    ...     put(pa.table({"mass": [80.4, 91.2]}))
+    >>> scan(path).rows
+    2
+    """
+    location = output if isinstance(output, Location) else Location.parse(output)
+    form = format_of(location)
+    inside = location.inside or (schema.metadata or {}).get(INSIDE, b"").decode()
+    with atomic_write(location.path) as draft, form.sink(draft, inside, schema) as put:
+        yield put
+
+
+def format_of(location: Location) -> Any:
+    """Return the module of the format a name ends in."""
+    suffix = location.path.suffix.lower()
+    if suffix not in FORMATS:
+        raise ValueError(f"{location} should end in one of {', '.join(FORMATS)}")
+    return import_module(f"unsculpt.files.{FORMATS[suffix]}")
+
+
+def flat_only(schema: pa.Schema, what: str) -> None:
+    """Refuse columns of lists where a format has no room for them."""
+    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+    nested = [name for name in nested if not pa.types.is_fixed_size_list(schema.field(name).type)]
+    if nested:
+        raise ValueError(
+            f"{what} has no room for lists, which {', '.join(nested)} "
+            f"{'is' if len(nested) == 1 else 'are'}; write ROOT, Parquet or Arrow instead"
+        )

@@ -1,0 +1,62 @@
+"""Names of tables: `events.parquet`, `run*.root`, `file.root:Events`."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+GLOB = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class Location:
+    """A file, and the tree or group inside it; an empty name is the only one there."""
+
+    path: Path
+    inside: str = ""
+
+    @classmethod
+    def parse(cls, text: str | os.PathLike[str]) -> Location:
+        """Take a name apart at the colon that follows the file's ending."""
+        text = os.fspath(text)
+        path, colon, inside = text.rpartition(":")
+        if not colon or os.path.exists(text) or "." not in os.path.basename(path):
+            return cls(Path(text))
+        return cls(Path(path), inside)
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.inside}" if self.inside else str(self.path)
+
+
+def locate(*names: str | os.PathLike[str]) -> list[Location]:
+    """Return the files that names and patterns mean, in the order given; a pattern's by name."""
+    found = []
+    for name in names:
+        location = Location.parse(name)
+        paths = [location.path]
+        if not location.path.exists():
+            if not GLOB & set(str(location.path)):
+                raise FileNotFoundError(f"there is no file {location.path}")
+            paths = [Path(path) for path in sorted(glob.glob(str(location.path), recursive=True))]
+            if not paths:
+                raise FileNotFoundError(f"no file matches {location.path}")
+        found += [Location(path, location.inside) for path in paths]
+    if not found:
+        raise ValueError("no file is named; expected at least one")
+    _check_once(found)
+    return found
+
+
+def _check_once(locations: list[Location]) -> None:
+    """Refuse a table that is there twice, under two patterns perhaps."""
+    seen: dict[Path, set[str]] = {}
+    for location in locations:
+        trees = seen.setdefault(location.path.resolve(), set())
+        # Without a name it is the only tree of the file, so the one that has been named.
+        if trees and (location.inside in trees or "" in {location.inside, *trees}):
+            raise ValueError(
+                f"{location} is named twice, and its events would count twice; name each file once"
+            )
+        trees.add(location.inside)

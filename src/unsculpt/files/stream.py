@@ -1,0 +1,77 @@
+"""Many files as one stream of rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from unsculpt.files.formats import Source, open_source, reading
+from unsculpt.files.location import Location, locate
+
+CHUNK_ROWS = 2**18
+CHUNK_BYTES = 2**26
+LIST = 16  # numbers that a list is taken to hold
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Tables with the same columns, one after the other."""
+
+    locations: list[Location]
+    sources: list[Source]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, those of the first file."""
+        return self.sources[0].columns
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where the formats tell."""
+        counts = [source.rows for source in self.sources]
+        return None if None in counts else sum(count or 0 for count in counts)
+
+    def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
+        """Return types of these columns, all if not given, that the numbers of all files fit."""
+        for location, source in zip(self.locations, self.sources, strict=True):
+            mine, wanted = set(source.columns), set(self.columns if columns is None else columns)
+            missing, extra = wanted - mine, mine - wanted if columns is None else set()
+            if missing or extra:
+                which = ", ".join(sorted(missing or extra))
+                raise ValueError(
+                    f"{location} {'has no' if missing else 'alone has'} {which}, "
+                    f"unlike {self.locations[0]}; files read together need the same columns"
+                )
+        wanted_columns = self.columns if columns is None else columns
+        schemas = [source.schema(wanted_columns) for source in self.sources]
+        try:
+            return pa.unify_schemas(schemas, promote_options="permissive")
+        except pa.ArrowTypeError as error:
+            raise ValueError(f"the files do not fit together: {error}") from None
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Read these columns, all if not given, a bounded number of rows at once."""
+        schema = self.schema(columns)
+        numbers = sum(LIST if pa.types.is_nested(kind) else 1 for kind in schema.types)
+        rows = max(1024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(numbers, 1))))
+        for location, source in zip(self.locations, self.sources, strict=True):
+            with reading(location):
+                for table in source.chunks(schema.names, rows):
+                    if not table.schema.equals(schema):
+                        table = table.cast(schema)
+                    yield table.replace_schema_metadata(schema.metadata)
+
+
+def scan(*names: str | os.PathLike[str]) -> Stream:
+    """Look into files, patterns of files and trees in files, without reading their rows.
+
+    >>> scan("run*.root:Events")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: no file matches run*.root
+    """
+    locations = locate(*names)
+    return Stream(locations, [open_source(location) for location in locations])

@@ -1,0 +1,210 @@
+"""What arrays, tables and weights we accept, and what we say when we get something else."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+
+# What columns of a bare array are called in messages.
+UNNAMED = "protected"
+LARGEST = 1e150
+
+
+class Columns(dict[str, NDArray[Any]]):
+    """Named columns, for those who have no DataFrame."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names."""
+        return list(self)
+
+    def __getitem__(self, which: Any) -> Any:
+        """Return the column of a name, or some rows of all columns."""
+        if isinstance(which, str):
+            return super().__getitem__(which)
+        return Columns({name: column[which] for name, column in self.items()})
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return anything array-like as an array; refuse one that hides some of its values."""
+    try:
+        array = np.asanyarray(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} cannot be read as an array ({error}); pass one value per event, none missing"
+        ) from None
+    if isinstance(array, np.ma.MaskedArray):
+        hidden = np.count_nonzero(np.ma.getmaskarray(array))
+        if hidden:
+            raise ValueError(
+                f"{name} is masked in {hidden:,} of {array.size:,} events; leave those out, or "
+                "fill them with what they should be"
+            )
+        array = array.data
+    return np.asarray(array)
+
+
+def numbers(values: Any, name: str) -> Floats:
+    """Return finite float64 numbers, in the shape they came in."""
+    array = as_array(values, name)
+    try:
+        if array.dtype.kind in "USc":
+            raise TypeError
+        floats = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} holds {array.dtype} values such as {array.flat[0]!r}; expected numbers"
+        ) from None
+    # Beyond this magnitude the difference of two values may overflow.
+    if floats.size and not (floats.min() > -LARGEST and floats.max() < LARGEST):
+        bad = np.count_nonzero(~(np.abs(floats) < LARGEST))
+        raise ValueError(
+            f"{name} is NaN or infinite in {bad:,} of {floats.size:,} events ({LARGEST:g} and "
+            "beyond count as infinite); remove or repair those first"
+        )
+    return floats
+
+
+def column(values: Any, name: str, length: int | None = None, of: str = "scores") -> Floats:
+    """Return one finite number per event, (n,); as many as `of` has, if that is known."""
+    array = numbers(values, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}; expected one column (n,)")
+    if length is not None:
+        same_length(length, of, **{name: len(array)})
+    return array
+
+
+def score_columns(scores: Any, name: str) -> Floats:
+    """Return the scores as finite columns, (n, k)."""
+    array = as_array(scores, name)
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
+        raise ValueError(f"{name} has shape {array.shape}; expected (n,), or (n, k) for k columns")
+    return numbers(array, name).reshape(len(array), -1 if array.ndim == 1 else array.shape[1])
+
+
+def named_columns(table: Any) -> dict[str, Any] | None:
+    """Return the columns of a table by name; None of what has no names.
+
+    Knows DataFrames of pandas and polars, tables of pyarrow, records of awkward and NumPy, and
+    plain dictionaries.
+    """
+    if isinstance(table, dict):
+        names: Any = list(table)
+    else:
+        names = next(
+            (
+                found
+                for kind in ("column_names", "columns", "fields")
+                if (found := getattr(table, kind, None)) is not None
+            ),
+            getattr(getattr(table, "dtype", None), "names", None),
+        )
+    return {str(name): table[name] for name in names} if names is not None and len(names) else None
+
+
+def protected_columns(protected: Any) -> tuple[list[str], list[NDArray[Any]]]:
+    """Return the names and columns of the protected attributes.
+
+    Takes a column, a table (n, k), or anything with named columns such as a DataFrame.
+    """
+    table = named_columns(protected)
+    if table is not None:
+        columns = [as_array(values, name) for name, values in table.items()]
+        for name, values in zip(table, columns, strict=True):
+            if values.ndim != 1:
+                raise ValueError(f"{name} has shape {values.shape}; expected one value per event")
+            same_length(len(columns[0]), next(iter(table)), **{name: len(values)})
+        return list(table), columns
+    array = as_array(protected, UNNAMED)
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
+        raise ValueError(f"{UNNAMED} has shape {array.shape}; expected (n,) or (n, k)")
+    if array.ndim == 1:
+        return [str(getattr(protected, "name", None) or UNNAMED)], [array]
+    return [f"{UNNAMED}[:, {i}]" for i in range(array.shape[1])], list(array.T)
+
+
+def are_names(names: list[str]) -> bool:
+    """Return whether the columns were named, or only numbered by `protected_columns`."""
+    return names != [UNNAMED] and names[0] != f"{UNNAMED}[:, 0]"
+
+
+def in_order_of(fitted: list[str], protected: Any) -> list[NDArray[Any]]:
+    """Return the protected columns in the order of the fit: by name where both have names."""
+    names, columns = protected_columns(protected)
+    if len(columns) != len(fitted):
+        raise ValueError(
+            f"protected has {len(columns)} columns; expected {len(fitted)}: {', '.join(fitted)}"
+        )
+    if named_columns(protected) is None or not are_names(fitted):
+        return columns
+    for name in fitted:
+        if name not in names:
+            raise ValueError(f"protected has no column {name!r}; it has {names}")
+    return [columns[names.index(name)] for name in fitted]
+
+
+def count_events(protected: Any) -> int:
+    """Return the number of events."""
+    return len(protected_columns(protected)[1][0])
+
+
+def same_length(expected: int, of: str = "scores", **arrays: int) -> None:
+    """Refuse arrays whose lengths differ from that of the first."""
+    for name, length in arrays.items():
+        if length != expected:
+            raise ValueError(
+                f"{name} has {length:,} events but {of} has {expected:,}; pass one entry per event"
+            )
+
+
+def weight_column(sample_weight: ArrayLike | None, events: int, of: str = "scores") -> Floats:
+    """Return the weights, one each if none are given."""
+    if sample_weight is None:
+        return np.ones(events)
+    return column(sample_weight, "sample_weight", events, of)
+
+
+def event_weights(sample_weight: ArrayLike | None, events: int, of: str = "scores") -> Floats:
+    """Return the weights, one each if none are given; their sum is positive."""
+    weight = weight_column(sample_weight, events, of)
+    total = weight.sum()
+    if total <= 0:
+        raise ValueError(
+            f"sample_weight sums to {f'{total:g}' if total else 'zero'} over {events:,} events; "
+            "expected a positive total"
+        )
+    return weight
+
+
+def not_empty(values: NDArray[Any], name: str) -> None:
+    """Refuse a sample without events."""
+    if values.size == 0:
+        raise ValueError(f"{name} is empty; expected at least one event")
+
+
+def not_constant(values: Floats, name: str) -> None:
+    """Refuse a column that has one value only."""
+    if values.min() == values.max():
+        raise ValueError(
+            f"{name} is {values.flat[0]:g} in all {values.size:,} events; "
+            "there is nothing to decorrelate in a constant"
+        )
+
+
+def check_fraction(value: float, name: str) -> None:
+    """Refuse what is not a fraction strictly between none and all."""
+    if not 0 < value < 1:
+        raise ValueError(f"{name} is {value}; expected a number between 0 and 1, such as 0.5")
+
+
+def whole_number(value: Any, name: str, least: int = 1) -> int:
+    """Return a whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} is {value!r}; expected a whole number of at least {least}")
+    return int(value)

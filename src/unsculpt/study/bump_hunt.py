@@ -1,0 +1,108 @@
+"""Does it help a search? A bump hunt on the mass spectrum that a tagger selects."""
+
+from __future__ import annotations
+
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from unsculpt.inputs import Floats
+
+# Of this range and order the fit predicts the test jets of the signal window, before any cut, to
+# within 0.3%, a quarter of its error; lower orders are off by several times theirs.
+LOW, HIGH, ORDER = 50.0, 180.0, 5
+EDGES = np.arange(LOW, HIGH + 1, 2.0)
+MIDDLES = (EDGES[1:] + EDGES[:-1]) / 2
+BASIS = np.polynomial.chebyshev.chebvander((2 * MIDDLES - LOW - HIGH) / (HIGH - LOW), ORDER)
+
+
+class Background(NamedTuple):
+    """A smooth spectrum and how far its sum in a window may be off."""
+
+    expected: Floats
+    in_window: float
+    error: float
+
+
+def window_bins(window: tuple[float, float]) -> NDArray[np.bool_]:
+    """Return which bins touch a window."""
+    return (EDGES[1:] > window[0]) & (EDGES[:-1] < window[1])
+
+
+def fit_sidebands(counts: Floats, inside: NDArray[np.bool_]) -> Background:
+    """Fit the exponential of a polynomial to the bins outside a window.
+
+    Args:
+        counts: of each bin.
+        inside: which bins the signal may be in; they are predicted, not fitted.
+    """
+    from iminuit import Minuit
+
+    basis, n = BASIS[~inside], counts[~inside]
+
+    def negative_log_likelihood(c: Floats) -> float:
+        log = np.clip(basis @ c, -50, 50)
+        return float(np.sum(np.exp(log) - n * log))
+
+    def gradient(c: Floats) -> Floats:
+        return basis.T @ (np.exp(np.clip(basis @ c, -50, 50)) - n)
+
+    weight = np.sqrt(n + 1)
+    start = np.linalg.lstsq(basis * weight[:, None], weight * np.log(n + 0.5), rcond=None)[0]
+    fit = Minuit(negative_log_likelihood, start, grad=gradient)
+    fit.errordef = Minuit.LIKELIHOOD
+    fit.strategy = 0
+    fit.migrad()
+    best = np.array(fit.values)
+    expected = np.exp(np.clip(BASIS @ best, -50, 50))
+    information = BASIS[~inside].T @ (expected[~inside, None] * BASIS[~inside])
+    slope = expected[inside] @ BASIS[inside]
+    # With next to no events some coefficients are free: the pseudo-inverse leaves them out.
+    variance = slope @ np.linalg.pinv(information, hermitian=True) @ slope
+    return Background(expected, float(expected[inside].sum()), float(np.sqrt(max(variance, 0))))
+
+
+def significance(counts: Floats, inside: NDArray[np.bool_]) -> float:
+    """Return by how many standard deviations the window exceeds the fit to the sidebands."""
+    background = fit_sidebands(counts, inside)
+    excess = counts[inside].sum() - background.in_window
+    return float(excess / np.sqrt(max(background.in_window, 1) + background.error**2))
+
+
+def pseudo_experiments(spectrum: Floats, inside: NDArray[np.bool_], toys: int, seed: int) -> Floats:
+    """Return the significance found in each of many experiments drawn from a spectrum."""
+    random = np.random.default_rng(seed)
+    return np.array(
+        [significance(random.poisson(spectrum).astype(float), inside) for _ in range(toys)]
+    )
+
+
+def global_significance(spectrum: Floats, inside: NDArray[np.bool_], *, seed: int = 0) -> float:
+    """Return what pyBumpHunter claims of the expected spectrum, over the fit to its sidebands.
+
+    It scans windows of all places and of 4 to 40 GeV, and allows for having looked everywhere;
+    no bump is zero, and 3.1 the most that its thousand pseudo-experiments can tell.
+    """
+    from pyBumpHunter import BumpHunter1D
+
+    counts = np.rint(spectrum)
+    hunter = BumpHunter1D(
+        rang=(EDGES[0], EDGES[-1]),
+        bins=EDGES,
+        width_min=2,
+        width_max=20,
+        width_step=2,
+        scan_step=1,
+        npe=1000,
+        nworker=1,
+        seed=seed,
+    )
+    # It talks, and takes the logarithm of p-values that are zero.
+    with redirect_stdout(StringIO()), np.errstate(divide="ignore"):
+        hunter.bump_scan(counts, fit_sidebands(counts, inside).expected, is_hist=True)
+    # With no pseudo-experiment as extreme the p-value is only known to be below one in npe.
+    return float(norm.isf(np.clip(np.ravel(hunter.global_Pval)[0], 1 / hunter.npe, 0.5)))

@@ -1,0 +1,127 @@
+"""What each kind of task does."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsculpt import FlowDecorrelator
+from unsculpt.study.cuts import cuts
+from unsculpt.study.evaluation import evaluate_all
+from unsculpt.study.families import train_family
+from unsculpt.study.methods import methods
+from unsculpt.study.sample import Splits
+from unsculpt.study.search import search
+from unsculpt.study.store import Arrays, Part, Row
+from unsculpt.study.tasks import Task, single
+
+Floats = NDArray[np.floating]
+
+
+def perform(task: Task, jets: Splits, needed: list[Arrays]) -> Part:
+    """Do a task; `needed` are the arrays of the tasks that it needs."""
+    with warnings.catch_warnings():
+        # A few test jets are lighter or heavier than all jets of the fit.
+        warnings.filterwarnings("ignore", "protected is outside")
+        part = STEPS[task.step](task, jets, *needed)
+    common = {"data": task.data, "task": task.name, "step": task.step, "epochs": task.epochs}
+    return Part([common | row for row in part.rows], part.arrays)
+
+
+def classifier(task: Task, jets: Splits) -> Part:
+    """Train the classifiers of a family and judge them as they are."""
+    start = time.perf_counter()
+    models = [(alpha, seed) for _, alpha, seed in task.models]
+    fit, test = train_family(task.family, models, task.epochs, jets, *task.options)
+    rows = _judge(task, jets, test, "none", time.perf_counter() - start)
+    return Part(rows, {"fit": fit, "test": test})
+
+
+def flow(task: Task, jets: Splits, *needed: Arrays) -> Part:
+    """Put a flow on top of every classifier, and several on top of one."""
+    fit, test = (scores_of(task, needed, which) for which in ("fit", "test"))
+    (runs,) = task.options
+    if runs:
+        disco = next(other for other in task.needs if other.family == "DisCo")
+        one = replace(task, models=(single(disco),) * runs)
+        fit = np.concatenate([fit, scores_of(one, needed, "fit")])
+        test = np.concatenate([test, scores_of(one, needed, "test")])
+    start = time.perf_counter()
+    decorrelator = new_flow(task.step, task.epochs)
+    decorrelator.fit(fit.T, jets.train.mass[jets.train.label == 0])
+    seconds = time.perf_counter() - start
+    flat = decorrelator.transform(test.T, jets.test.mass).T
+    models = len(task.models)
+    first = [i for i, model in enumerate(task.models) if model in task.kept]
+    arrays = {"test": flat[first], "runs": flat[models:][:, jets.test.label == 0]}
+    return Part(
+        _judge(task, jets, flat[:models], task.step, seconds),
+        {name: scores.astype("f4") for name, scores in arrays.items()},
+    )
+
+
+def sizes(task: Task, jets: Splits, scores: Arrays) -> Part:
+    """Fit both flows on fewer events, to see what more of them bring."""
+    rows = []
+    mass = jets.train.mass[jets.train.label == 0]
+    order = np.random.default_rng(0).permutation(len(mass))
+    for events in task.options:
+        chosen = order[:events]
+        for recipe in ("paper flow", "our flow"):
+            start = time.perf_counter()
+            decorrelator = new_flow(recipe, task.epochs)
+            decorrelator.fit(scores["fit"][:, chosen].T, mass[chosen])
+            seconds = time.perf_counter() - start
+            flat = decorrelator.transform(scores["test"].T, jets.test.mass).T
+            judged = _judge(task, jets, flat, recipe, seconds)
+            rows += [row | {"events": events} for row in judged]
+    return Part(rows, {})
+
+
+def new_flow(recipe: str, epochs: int) -> FlowDecorrelator:
+    """Return the paper's flow or ours."""
+    return FlowDecorrelator.paper(epochs=epochs) if recipe == "paper flow" else FlowDecorrelator()
+
+
+def scores_of(task: Task, needed: Sequence[Arrays], which: str) -> Floats:
+    """Return the scores of the task's classifiers from what it needs, (models, n)."""
+    row = {
+        model: arrays[which][i]
+        for other, arrays in zip(task.needs, needed, strict=True)
+        for i, model in enumerate(other.kept)
+    }
+    return np.stack([row[model] for model in task.models])
+
+
+def _judge(
+    task: Task, jets: Splits, scores: Floats, decorrelation: str, seconds: float
+) -> list[Row]:
+    numbers = evaluate_all(scores, jets.test.label, jets.test.mass)
+    return [
+        {
+            "family": family,
+            "alpha": alpha,
+            "seed": seed,
+            "decorrelation": decorrelation,
+            "events": int(np.sum(jets.train.label == 0)),
+            "seconds": seconds / len(task.models),
+            **row,
+        }
+        for (family, alpha, seed), row in zip(task.models, numbers, strict=True)
+    ]
+
+
+STEPS: dict[str, Callable[..., Part]] = {
+    "classifier": classifier,
+    "paper flow": flow,
+    "our flow": flow,
+    "cuts": cuts,
+    "sizes": sizes,
+    "methods": methods,
+    "search": search,
+}

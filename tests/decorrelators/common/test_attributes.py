@@ -1,0 +1,92 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from unsculpt.decorrelators.common.attributes import Categorical, Continuous, ProtectedAttributes
+
+MASS = np.random.default_rng(0).exponential(60, 1000) + 50
+CHANNEL = np.random.default_rng(1).choice(["ee", "em", "mm"], 1000)
+TABLE = pd.DataFrame({"mass": MASS, "channel": CHANNEL})
+
+
+def learn(protected, categorical=(), linear=False, weight=None):
+    weight = np.ones(1000) if weight is None else weight
+    return ProtectedAttributes.learn(protected, weight, categorical, linear=linear)
+
+
+def test_a_number_becomes_a_coordinate_on_minus_one_to_one_in_its_order():
+    attributes = learn(MASS)
+    features, marked = attributes.features(np.sort(MASS), "raise")
+    assert features.shape == (1000, 1)
+    assert features.min() == pytest.approx(-1, abs=0.01)
+    assert features.max() == pytest.approx(1, abs=0.01)
+    assert np.all(np.abs(features) <= 1)
+    assert np.all(np.diff(features[:, 0]) > 0)
+    assert not marked.any()
+
+
+def test_linear_scales_to_the_range():
+    features, _ = learn(MASS, linear=True).features(MASS, "raise")
+    expected = 2 * (MASS - MASS.min()) / np.ptp(MASS) - 1
+    np.testing.assert_allclose(features[:, 0], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_units_do_not_matter(linear):
+    gev, _ = learn(MASS, linear=linear).features(MASS, "raise")
+    mev, _ = learn(1000 * MASS, linear=linear).features(1000 * MASS, "raise")
+    np.testing.assert_allclose(gev, mev, atol=1e-12)
+
+
+def test_a_category_becomes_a_one_among_zeros():
+    features, _ = learn(CHANNEL, [0]).features(["mm", "ee", "em"], "raise")
+    assert features.tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+
+
+def test_mixed_columns_stand_side_by_side():
+    attributes = learn(TABLE, ["channel"])
+    assert attributes.names == ["mass", "channel"]
+    assert attributes.width == 4
+    assert attributes.features(TABLE, "raise")[0].shape == (1000, 4)
+    assert [type(a) for a in attributes.attributes] == [Continuous, Categorical]
+
+
+@pytest.mark.parametrize(
+    ("protected", "categorical", "expected"),
+    [(MASS, [], True), (CHANNEL, [0], False), (TABLE, ["channel"], False)],
+)
+def test_one_axis_is_one_continuous_attribute(protected, categorical, expected):
+    assert learn(protected, categorical).one_axis is expected
+
+
+def test_a_position_names_a_category_as_well_as_a_name_does():
+    by_name, by_position = learn(TABLE, ["channel"]), learn(TABLE, [1])
+    np.testing.assert_array_equal(
+        by_name.features(TABLE, "raise")[0], by_position.features(TABLE, "raise")[0]
+    )
+
+
+def test_state_comes_back():
+    attributes = learn(TABLE, ["channel"])
+    restored = ProtectedAttributes.restore(*attributes.state())
+    np.testing.assert_array_equal(
+        attributes.features(TABLE, "raise")[0], restored.features(TABLE, "raise")[0]
+    )
+    assert restored.names == attributes.names
+
+
+def test_events_beyond_either_attribute_are_marked_once():
+    attributes = learn(TABLE, ["channel"])
+    table = pd.DataFrame({"mass": [1.0, 1.0, 80.0, 80.0], "channel": ["ee", "tt", "tt", "mm"]})
+    with pytest.warns(UserWarning, match="in 2 of 4 events") as caught:
+        _, marked = attributes.features(table, "nan")
+    assert len(caught) == 2
+    assert marked.tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize("name", ["protected", "protected_mass"])
+def test_columns_go_by_their_names_whatever_those_are(name):
+    table = pd.DataFrame({name: MASS, "channel": CHANNEL})
+    attributes = learn(table, ["channel"])
+    features, _ = attributes.features(table[["channel", name]], "raise")
+    np.testing.assert_array_equal(features, attributes.features(table, "raise")[0])

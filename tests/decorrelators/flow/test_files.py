@@ -1,0 +1,275 @@
+import json
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import unsculpt as us
+from unsculpt import FlowDecorrelator
+from unsculpt.saving import FORMAT, read_model, write_model
+
+
+@pytest.fixture
+def rough(quick, events):
+    return quick(events.score, events.protected, seed=4)
+
+
+@pytest.fixture
+def path(rough, tmp_path):
+    rough.save(tmp_path / "tagger.unsculpt")
+    return tmp_path / "tagger.unsculpt"
+
+
+def about(path):
+    with safe_open(path, framework="numpy") as file:
+        return json.loads(file.metadata()["unsculpt"])
+
+
+class TestRoundTrip:
+    @pytest.mark.parametrize("name", ["tagger", "two_attributes", "binary", "paper", "atoms"])
+    def test_a_loaded_model_gives_the_same_bytes(self, name, request, tmp_path):
+        flow, train, _ = request.getfixturevalue(name)
+        flow.save(tmp_path / "model")
+        loaded = us.load(tmp_path / "model")
+        score, protected = train.score[:300], train.protected[:300]
+        for method in ("transform", "log_prob"):
+            one, two = (getattr(f, method)(score, protected) for f in (flow, loaded))
+            assert one.tobytes() == two.tobytes()
+        cuts = [f.threshold(0.1, protected).tobytes() for f in (flow, loaded)]
+        assert cuts[0] == cuts[1]
+
+    def test_a_loaded_model_transforms_without_jax(self, path):
+        code = (
+            f"import sys, unsculpt; flow = unsculpt.load({str(path)!r}); "
+            "flow.transform([0.5], [0.5]), flow.threshold(0.1, [0.5]); print('jax' in sys.modules)"
+        )
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert result.stdout.strip() == "False", result.stderr
+
+    def test_a_file_without_a_table_gives_the_same_bytes(self, path, rough, events):
+        with safe_open(path, framework="numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        del arrays["score.0.table"]
+        write_model(path, arrays, {k: v for k, v in about(path).items() if k != "sha256"})
+        one, two = (f.transform(events.score, events.protected) for f in (rough, us.load(path)))
+        assert one.tobytes() == two.tobytes()
+
+    def test_categories_and_names_come_back(self, channels, tmp_path):
+        channels.flow.save(tmp_path / "model")
+        loaded = us.load(tmp_path / "model")
+        score, table = channels.score[:100], channels.table[:100]
+        swapped = table[["channel", "mass"]]
+        assert (
+            loaded.transform(score, swapped).tobytes()
+            == channels.flow.transform(score, table).tobytes()
+        )
+
+    def test_many_scores_come_back(self, quick, events, tmp_path):
+        scores = np.column_stack([events.score, -events.score])
+        flow = quick(scores, events.protected)
+        flow.save(tmp_path / "model")
+        loaded = us.load(tmp_path / "model")
+        assert (
+            loaded.transform(scores, events.protected).tobytes()
+            == flow.transform(scores, events.protected).tobytes()
+        )
+        assert loaded.sample(events.protected).shape == (500, 2)
+
+    def test_parameters_and_history_come_back(self, rough, path):
+        loaded = us.load(path)
+        assert isinstance(loaded, FlowDecorrelator)
+        assert loaded.get_params() | {"categorical": ()} == rough.get_params()
+        for name, values in rough.history_.items():
+            np.testing.assert_array_equal(loaded.history_[name], values)
+
+    def test_the_columns_it_was_fitted_on_come_back(self, rough, path, tmp_path):
+        assert us.load(path).source_ is None
+        rough.source_ = {"score": ["tagger"], "protected": ["mass / 1000"]}
+        rough.save(tmp_path / "named")
+        us.load(tmp_path / "named").save(tmp_path / "again")
+        assert us.load(tmp_path / "again").source_ == rough.source_
+
+    def test_numbers_from_numpy_are_fine_as_parameters(self, quick, events, tmp_path):
+        flow = quick(events.score, events.protected, seed=np.int64(1), members=np.int32(2))
+        flow.save(tmp_path / "model")
+        assert us.load(tmp_path / "model").seed == 1
+
+    def test_a_parameter_changed_after_the_fit_does_not_break_the_file(
+        self, rough, events, tmp_path
+    ):
+        before = rough.transform(events.score, events.protected)
+        rough.set_params(members=5, recipe="paper").save(tmp_path / "model")
+        after = us.load(tmp_path / "model").transform(events.score, events.protected)
+        assert before.tobytes() == after.tobytes()
+
+    def test_a_loaded_model_can_be_saved_again(self, path, tmp_path):
+        us.load(path).save(tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+    def test_pickle(self, rough, events):
+        copied = pickle.loads(pickle.dumps(rough))
+        assert (
+            copied.transform(events.score, events.protected).tobytes()
+            == rough.transform(events.score, events.protected).tobytes()
+        )
+
+
+class TestMetadata:
+    def test_it_has_version_parameters_names_and_ranges(self, rough, path, events):
+        found = about(path)
+        assert found["version"] == us.__version__
+        assert found["format"] == FORMAT
+        assert found["kind"] == "FlowDecorrelator"
+        assert found["parameters"]["seed"] == 4
+        assert found["protected"][0]["name"] == "protected"
+        assert found["protected"][0]["range"] == [events.protected.min(), events.protected.max()]
+        assert found["scores"][0]["range"] == [events.score.min(), events.score.max()]
+
+    def test_it_has_the_names_and_categories_of_a_table(self, channels, tmp_path):
+        channels.flow.save(tmp_path / "model")
+        mass, channel = about(tmp_path / "model")["protected"]
+        assert mass["name"] == "mass"
+        assert channel == {"name": "channel", "categories": ["ee", "mm"]}
+
+
+class TestBadFiles:
+    def test_a_missing_file(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"there is no model file .*nothing"):
+            us.load(tmp_path / "nothing")
+
+    @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.999])
+    def test_a_truncated_file(self, path, share):
+        content = path.read_bytes()
+        path.write_bytes(content[: int(share * len(content))])
+        with pytest.raises(ValueError, match="not a whole unsculpt model file"):
+            us.load(path)
+
+    @pytest.mark.parametrize("place", [0.05, 0.3, 0.6, 0.999])
+    def test_a_flipped_bit(self, path, place):
+        content = bytearray(path.read_bytes())
+        content[int(place * len(content))] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="corrupt model file: its checksum"):
+            us.load(path)
+
+    def test_changed_metadata(self, path):
+        content = path.read_bytes()
+        path.write_bytes(content.replace(b'\\"seed\\": 4', b'\\"seed\\": 5'))
+        assert path.read_bytes() != content
+        with pytest.raises(ValueError, match="corrupt model file: its checksum"):
+            us.load(path)
+
+    def test_a_file_of_a_version_without_checksums(self, path, rough):
+        with safe_open(path, framework="numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        old = {key: value for key, value in about(path).items() if key != "sha256"}
+        save_file(arrays, path, metadata={"unsculpt": json.dumps(old)})
+        assert us.load(path).transform([0.5], [100.0]) == rough.transform([0.5], [100.0])
+
+    def test_random_bytes(self, tmp_path):
+        (tmp_path / "junk").write_bytes(np.random.default_rng(0).bytes(10_000))
+        with pytest.raises(ValueError, match="junk is not a whole unsculpt model file"):
+            us.load(tmp_path / "junk")
+
+    def test_a_pickle_is_not_opened(self, rough, tmp_path):
+        (tmp_path / "model.pkl").write_bytes(pickle.dumps(rough))
+        with pytest.raises(ValueError, match="not a whole unsculpt model file"):
+            us.load(tmp_path / "model.pkl")
+
+    @pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"unsculpt": "[]"}])
+    def test_somebody_elses_safetensors(self, tmp_path, metadata):
+        save_file({"weight": np.ones(3)}, tmp_path / "other", metadata=metadata)
+        with pytest.raises(ValueError, match="not one of unsculpt's models"):
+            us.load(tmp_path / "other")
+
+    def test_metadata_that_is_not_json(self, tmp_path):
+        save_file({"weight": np.ones(3)}, tmp_path / "other", metadata={"unsculpt": "{"})
+        with pytest.raises(ValueError, match="not a whole unsculpt model file"):
+            us.load(tmp_path / "other")
+
+    def test_a_newer_format(self, tmp_path):
+        newer = {"kind": "FlowDecorrelator", "format": FORMAT + 1, "version": "9.0"}
+        write_model(tmp_path / "new", {"x": np.ones(1)}, newer)
+        with pytest.raises(ValueError, match=r"written by unsculpt 9.0 in format 2.*upgrade"):
+            us.load(tmp_path / "new")
+
+    def test_an_unknown_kind(self, tmp_path):
+        write_model(tmp_path / "odd", {"x": np.ones(1)}, {"kind": "Oracle", "parameters": {}})
+        with pytest.raises(ValueError, match=r"holds a 'Oracle'; this unsculpt knows .*Flow"):
+            us.load(tmp_path / "odd")
+
+
+class TestWriting:
+    def test_nothing_but_the_file_is_left(self, path):
+        assert [p.name for p in path.parent.iterdir()] == ["tagger.unsculpt"]
+
+    def test_a_failed_write_leaves_the_old_file_and_no_other(self, rough, path, monkeypatch):
+        old = path.read_bytes()
+
+        def full(source, target):
+            raise OSError("No space left on device")
+
+        monkeypatch.setattr(os, "replace", full)
+        with pytest.raises(OSError, match="No space left"):
+            rough.save(path)
+        assert path.read_bytes() == old
+        assert [p.name for p in path.parent.iterdir()] == ["tagger.unsculpt"]
+
+    def test_a_folder_that_is_not_there(self, rough, tmp_path):
+        with pytest.raises(FileNotFoundError):
+            rough.save(tmp_path / "no" / "such" / "model")
+
+    def test_others_may_read_it_as_any_new_file(self, path):
+        other = path.parent / "plain"
+        other.write_bytes(b"")
+        assert path.stat().st_mode == other.stat().st_mode
+
+    def test_a_string_for_a_path(self, rough, tmp_path):
+        rough.save(str(tmp_path / "model"))
+        assert us.load(str(tmp_path / "model")).get_params()["seed"] == 4
+
+
+class TestEstimator:
+    def test_clone_copies_parameters_and_nothing_learned(self, rough):
+        fresh = clone(rough)
+        assert fresh.get_params() == rough.get_params()
+        with pytest.raises(NotFittedError):
+            fresh.transform([0.5], [80.0])
+
+    def test_set_params(self):
+        flow = FlowDecorrelator().set_params(members=3, seed=7)
+        assert (flow.members, flow.seed) == (3, 7)
+        with pytest.raises(ValueError, match="Invalid parameter"):
+            flow.set_params(alpha=1)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda flow, path: flow.transform([0.5], [80.0]),
+            lambda flow, path: flow.inverse_transform([0.5], [80.0]),
+            lambda flow, path: flow.threshold(0.1, [80.0]),
+            lambda flow, path: flow.log_prob([0.5], [80.0]),
+            lambda flow, path: flow.sample([80.0]),
+            lambda flow, path: flow.uncertainty([0.5], [80.0]),
+            lambda flow, path: flow.save(path),
+        ],
+        ids=["transform", "inverse", "threshold", "log_prob", "sample", "uncertainty", "save"],
+    )
+    def test_unfitted(self, call, tmp_path):
+        with pytest.raises(NotFittedError):
+            call(FlowDecorrelator(), tmp_path / "model")
+        assert not (tmp_path / "model").exists()
+
+
+def test_arrays_in_another_byte_order_come_back(tmp_path):
+    numbers = np.arange(5.0)
+    write_model(tmp_path / "m", {"x": numbers.astype(">f8")}, {"kind": "any"})
+    arrays, _ = read_model(tmp_path / "m")
+    np.testing.assert_array_equal(arrays["x"], numbers)

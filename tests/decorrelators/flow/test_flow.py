@@ -1,0 +1,579 @@
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logit
+from scipy.stats import kstest, norm
+
+from unsculpt import FlowDecorrelator
+from unsculpt.datasets import toys
+from unsculpt.fitting.progress import EpochProgress
+
+MASSES = np.array([55.0, 80, 120, 250])
+
+
+def background(toy):
+    b = toy.background
+    return toy.score[b], toy.protected[b]
+
+
+def error(fitted):
+    """The mean distance to the exact CDF on fresh background."""
+    score, protected = background(fitted.test)
+    return np.abs(
+        fitted.flow.transform(score, protected) - fitted.test.cdf(score, protected)
+    ).mean()
+
+
+def inclusive(fitted):
+    """What doing nothing gets: the inclusive CDF in place of the conditional one."""
+    score, protected = background(fitted.test)
+    rank = np.searchsorted(np.sort(fitted.train.score), score) / len(fitted.train.score)
+    return np.abs(rank - fitted.test.cdf(score, protected)).mean()
+
+
+def furthest_from_uniform(levels, protected, bins=10):
+    """The largest Kolmogorov-Smirnov distance to uniform in bins of equal population."""
+    order = np.argsort(protected, kind="stable")
+    return max(kstest(part, "uniform").statistic for part in np.array_split(levels[order], bins))
+
+
+class TestTruth:
+    @pytest.mark.parametrize(
+        ("name", "limit"), [("smooth", 0.015), ("tagger", 0.01), ("two_attributes", 0.015)]
+    )
+    def test_transform_is_close_to_the_exact_cdf(self, name, limit, request):
+        fitted = request.getfixturevalue(name)
+        assert error(fitted) < limit
+        assert error(fitted) < inclusive(fitted) / 5
+
+    def test_the_paper_recipe_comes_close_even_in_a_few_epochs(self, paper):
+        assert error(paper) < 0.04
+        assert error(paper) < inclusive(paper) / 3
+
+    @pytest.mark.parametrize("name", ["smooth", "tagger"])
+    def test_background_is_uniform_in_every_bin_of_the_attribute(self, name, request):
+        fitted = request.getfixturevalue(name)
+        score, protected = background(fitted.test)
+        before = np.argsort(np.argsort(score)) / len(score)
+        after = fitted.flow.transform(score, protected)
+        assert furthest_from_uniform(after, protected) < 0.06
+        assert furthest_from_uniform(before, protected) > 0.15
+
+    @pytest.mark.parametrize("by", [0, 1, "ratio"])
+    def test_background_is_uniform_in_both_attributes_and_in_their_ratio(self, two_attributes, by):
+        score, protected = background(two_attributes.test)
+        column = protected[:, 0] / protected[:, 1] if by == "ratio" else protected[:, by]
+        after = two_attributes.flow.transform(score, protected)
+        assert furthest_from_uniform(after, column) < 0.06
+
+    def test_a_binary_attribute_as_a_category(self, binary):
+        assert error(binary) < 0.02
+
+    def test_a_binary_attribute_as_a_number(self):
+        train, test = toys.appendix_a(5000, 0, seed=1), toys.appendix_a(5000, 0, seed=2)
+        flow = FlowDecorrelator(members=4).fit(train.score, train.protected)
+        after = flow.transform(test.score, test.protected)
+        assert np.abs(after - test.cdf(test.score, test.protected)).mean() < 0.02
+
+    def test_an_atom_maps_to_the_middle_of_its_jump(self, atoms):
+        score, mass = background(atoms.test)
+        middle = (atoms.test.cdf(score, mass) + atoms.test.cdf(score - 1 / 11, mass)) / 2
+        np.testing.assert_allclose(atoms.flow.transform(score, mass).mean(), 0.5, atol=0.01)
+        assert np.abs(atoms.flow.transform(score, mass) - middle).mean() < 0.02
+
+    def test_atoms_do_not_blow_up_the_likelihood(self, atoms):
+        score, mass = background(atoms.test)
+        log_prob = atoms.flow.log_prob(score, mass)
+        # An atom has a probability, not a density: at most one, and they sum to one.
+        assert np.isfinite(log_prob).all()
+        assert log_prob.max() <= 0.01
+        leaves = np.unique(atoms.train.score)
+        total = np.exp(atoms.flow.log_prob(leaves, np.full(12, 80.0))).sum()
+        assert total == pytest.approx(1, abs=0.08)
+        assert np.isfinite(atoms.flow.history_["train_loss"]).all()
+        assert atoms.flow.history_["train_loss"].min() > -1
+
+    def test_mixed_continuous_and_categorical(self, channels):
+        after = channels.flow.transform(channels.score, channels.table)
+        assert np.abs(after - channels.exact).mean() < 0.02
+        for channel in ("ee", "mm"):
+            here = (channels.table["channel"] == channel).to_numpy()
+            mass = channels.table["mass"].to_numpy()[here]
+            assert furthest_from_uniform(after[here], mass) < 0.08
+
+    def test_a_thousand_events_beat_doing_nothing(self):
+        train, test = toys.tagger(1000, 0, seed=1), toys.tagger(20_000, 0, seed=2)
+        flow = FlowDecorrelator().fit(train.score, train.protected)
+        mass = np.clip(test.protected, train.protected.min(), train.protected.max())
+        truth = test.cdf(test.score, test.protected)
+        after = np.abs(flow.transform(test.score, mass) - truth)
+        rank = np.searchsorted(np.sort(train.score), test.score) / 1000
+        assert after.mean() < np.abs(rank - truth).mean() / 3
+        assert after.max() < 0.3
+
+    def test_twenty_events_run(self):
+        toy = toys.tagger(20, 0)
+        flow = FlowDecorrelator(members=2, epochs=2).fit(toy.score, toy.protected)
+        after = flow.transform(toy.score, toy.protected)
+        assert np.all((after >= 0) & (after <= 1))
+
+
+class TestInverse:
+    @pytest.mark.parametrize("name", ["smooth", "tagger", "two_attributes", "binary", "paper"])
+    def test_inverse_undoes_transform(self, name, request):
+        fitted = request.getfixturevalue(name)
+        score, protected = fitted.train.score[:4000], fitted.train.protected[:4000]
+        back = fitted.flow.inverse_transform(fitted.flow.transform(score, protected), protected)
+        np.testing.assert_allclose(back, score, atol=1e-6 * np.ptp(score))
+
+    @pytest.mark.parametrize("name", ["smooth", "tagger", "two_attributes", "binary", "paper"])
+    def test_transform_undoes_inverse(self, name, request):
+        fitted = request.getfixturevalue(name)
+        protected = fitted.train.protected[:4000]
+        levels = np.linspace(0.001, 0.999, 4000)
+        there = fitted.flow.inverse_transform(levels, protected)
+        np.testing.assert_allclose(fitted.flow.transform(there, protected), levels, atol=1e-6)
+
+    def test_levels_zero_and_one_give_finite_scores(self, smooth, binary):
+        for flow, protected in ((smooth.flow, [0.5, 0.5]), (binary.flow, [1.0, 1.0])):
+            low, high = flow.inverse_transform([0.0, 1.0], protected)
+            assert np.isfinite([low, high]).all()
+            assert low < high
+
+    def test_an_atom_comes_back_as_itself(self, atoms):
+        score, mass = atoms.train.score[:1000], atoms.train.protected[:1000]
+        back = atoms.flow.inverse_transform(atoms.flow.transform(score, mass), mass)
+        np.testing.assert_allclose(back, score, atol=1e-9)
+
+    @pytest.mark.parametrize("efficiency", [0.01, 0.1, 0.5])
+    def test_threshold_keeps_the_asked_fraction_at_every_mass(self, tagger, efficiency):
+        score, mass = background(tagger.test)
+        kept = score > tagger.flow.threshold(efficiency, mass)
+        for part in np.array_split(np.argsort(mass), 8):
+            spread = (efficiency * (1 - efficiency) / len(part)) ** 0.5
+            assert kept[part].mean() == pytest.approx(efficiency, abs=4 * spread + 0.2 * efficiency)
+
+    def test_a_threshold_is_the_score_where_transform_is_one_minus_efficiency(self, two_attributes):
+        protected = two_attributes.test.protected[:50]
+        cut = two_attributes.flow.threshold(0.2, protected)
+        np.testing.assert_allclose(two_attributes.flow.transform(cut, protected), 0.8, atol=1e-6)
+
+
+class TestDensity:
+    def test_it_integrates_to_one_over_the_score(self, smooth):
+        grid = np.linspace(-8, 8, 40_001)
+        for m in (0.05, 0.5, 0.95):
+            density = np.exp(smooth.flow.log_prob(grid, np.full(grid.size, m)))
+            # A few permille lie further out, in the tails beyond the sample.
+            assert np.trapezoid(density, grid) == pytest.approx(1, abs=0.01)
+
+    @pytest.mark.parametrize("name", ["smooth", "two_attributes"])
+    def test_it_is_the_slope_of_transform(self, name, request):
+        fitted = request.getfixturevalue(name)
+        protected = np.repeat(fitted.train.protected[:5], 2001, axis=0)
+        edges = np.tile(np.quantile(fitted.train.score, np.linspace(0.1, 0.9, 2001)), 5)
+        density = np.exp(fitted.flow.log_prob(edges, protected)).reshape(5, -1)
+        cdf = fitted.flow.transform(edges, protected).reshape(5, -1)
+        rise = np.trapezoid(density, edges.reshape(5, -1), axis=1)
+        np.testing.assert_allclose(rise, cdf[:, -1] - cdf[:, 0], atol=0.01)
+
+    def test_it_beats_the_inclusive_density_and_comes_close_to_the_truth(self, smooth):
+        score, m = background(smooth.test)
+        mean, width = np.sin(3 * m), 0.5 + 0.5 * m
+        exact = norm.logpdf(score, mean, width).mean()
+        counts, edges = np.histogram(smooth.train.score, 100, density=True)
+        inclusive = np.log(np.interp(score, (edges[1:] + edges[:-1]) / 2, counts) + 1e-6).mean()
+        found = smooth.flow.log_prob(score, m).mean()
+        assert found > inclusive + 0.05
+        assert exact - 0.03 < found < exact + 0.01
+
+    @pytest.mark.parametrize("name", ["tagger", "two_attributes", "binary"])
+    def test_samples_follow_the_exact_distribution(self, name, request):
+        fitted = request.getfixturevalue(name)
+        protected = fitted.train.protected[:5000]
+        drawn = fitted.flow.sample(protected, seed=1)
+        levels = fitted.train.cdf(drawn, protected)
+        assert kstest(levels, "uniform").statistic < 0.04
+
+    def test_samples_are_fixed_by_the_seed(self, tagger):
+        one, same, other = (tagger.flow.sample(MASSES, seed=seed) for seed in (1, 1, 2))
+        np.testing.assert_array_equal(one, same)
+        assert np.all(one != other)
+
+
+class TestUncertainty:
+    @pytest.mark.parametrize("name", ["tagger", "two_attributes"])
+    def test_it_is_positive_and_small_where_data_are(self, name, request):
+        fitted = request.getfixturevalue(name)
+        score, protected = fitted.train.score[:500], fitted.train.protected[:500]
+        spread = fitted.flow.uncertainty(score, protected)
+        assert spread.shape == (500,)
+        assert np.all(spread > 0)
+        assert np.median(spread) < 0.03
+
+    def test_one_member_has_none(self, quick, events):
+        flow = quick(events.score, events.protected, members=1)
+        with pytest.raises(ValueError, match="members is 1; an uncertainty needs"):
+            flow.uncertainty(events.score, events.protected)
+
+
+class TestWeights:
+    def test_negative_weights_take_events_away(self):
+        rng = np.random.default_rng(0)
+        toy = toys.smooth(6000, 0, seed=1)
+        m = rng.uniform(size=4000)
+        # Junk that comes twice, with opposite signs: what is left is the toy.
+        score = np.concatenate([toy.score, rng.normal(2.0, 0.3, 4000)])
+        protected = np.concatenate([toy.protected, m])
+        weight = np.repeat([1.0, 1.0, -1.0], [6000, 2000, 2000])
+        truth = toy.cdf(toy.score, toy.protected)
+
+        def distance(weight):
+            flow = FlowDecorrelator(members=4).fit(score, protected, sample_weight=weight)
+            return np.abs(flow.transform(toy.score, toy.protected) - truth).mean()
+
+        assert distance(weight) < 0.03
+        assert distance(weight) < distance(np.abs(weight)) / 3
+
+    def test_a_double_weight_is_a_duplicated_event(self):
+        toy = toys.tagger(4000, 0, seed=1)
+        twice = toy.score > np.median(toy.score)
+        copies = np.where(twice, 2, 1)
+        weighted = FlowDecorrelator(members=4).fit(
+            toy.score, toy.protected, sample_weight=copies.astype(float)
+        )
+        copied = FlowDecorrelator(members=4).fit(
+            np.repeat(toy.score, copies), np.repeat(toy.protected, copies)
+        )
+        plain = FlowDecorrelator(members=4).fit(toy.score, toy.protected)
+        one, two, none = (
+            flow.transform(toy.score, toy.protected) for flow in (weighted, copied, plain)
+        )
+        assert np.abs(one - two).mean() < 0.015
+        assert np.abs(one - none).mean() > 0.05
+
+    @pytest.mark.parametrize("recipe", ["smooth", "paper"])
+    def test_the_scale_of_the_weights_does_not_matter(self, quick, events, recipe):
+        weight = np.random.default_rng(0).uniform(-0.3, 2, 500)
+        one, two = (
+            quick(events.score, events.protected, w, recipe=recipe).transform(
+                events.score, events.protected
+            )
+            for w in (weight, 2.0**-20 * weight)
+        )
+        assert one.tobytes() == two.tobytes()
+
+    def test_weights_of_one_are_no_weights(self, quick, events):
+        one = quick(events.score, events.protected, np.ones(500))
+        two = quick(events.score, events.protected)
+        np.testing.assert_array_equal(
+            one.transform(events.score, events.protected),
+            two.transform(events.score, events.protected),
+        )
+
+
+class TestScales:
+    @pytest.mark.parametrize("recipe", ["smooth", "paper"])
+    def test_gev_or_mev_give_the_same_answer(self, quick, events, recipe):
+        gev, mev = (
+            quick(events.score, unit * events.protected, recipe=recipe).transform(
+                events.score, unit * events.protected
+            )
+            for unit in (1, 1000)
+        )
+        np.testing.assert_allclose(gev, mev, atol=1e-6)
+
+    def test_shuffled_events_keep_their_answers(self, tagger):
+        score, mass = tagger.test.score[:5000], tagger.test.protected[:5000]
+        order = np.random.default_rng(0).permutation(5000)
+        np.testing.assert_array_equal(
+            tagger.flow.transform(score, mass)[order],
+            tagger.flow.transform(score[order], mass[order]),
+        )
+
+    @pytest.mark.parametrize(
+        "reparametrise",
+        [logit, lambda s: 1e3 * logit(s) - 40, lambda s: s**4],
+        ids=["logit", "margin", "fourth power"],
+    )
+    def test_any_increasing_function_of_the_score_does(self, reparametrise):
+        toy = toys.tagger(5000, 0, seed=3)
+
+        def answer(score):
+            # Long enough to settle: where a shorter fit stops depends on the last digits.
+            flow = FlowDecorrelator(members=4).fit(score, toy.protected)
+            return flow.transform(score, toy.protected)
+
+        difference = np.abs(answer(toy.score) - answer(reparametrise(toy.score)))
+        assert difference.mean() < 0.01
+        assert difference.max() < 0.05
+
+    def test_probabilities_saturated_at_zero_and_one_in_single_precision(self):
+        toy = toys.tagger(5000, 0, seed=1)
+        score = np.clip(1.4 * toy.score - 0.2, 0, 1).astype("f4")
+        piled = (score == 0) | (score == 1)
+        assert piled.mean() > 0.2
+        flow = FlowDecorrelator().fit(score, toy.protected)
+        after = flow.transform(score, toy.protected)
+        truth = toy.cdf(toy.score, toy.protected)
+        assert np.abs(after - truth)[~piled].mean() < 0.02
+        at_zero, at_one = after[score == 0], after[score == 1]
+        assert np.all(
+            at_zero < flow.transform(np.full(at_zero.size, 1e-6), toy.protected[score == 0])
+        )
+        assert np.all(
+            at_one > flow.transform(np.full(at_one.size, 1 - 1e-6), toy.protected[score == 1])
+        )
+        assert np.isfinite(flow.log_prob(score, toy.protected)).all()
+
+
+@pytest.fixture(scope="module")
+def three():
+    toy = toys.smooth(3000, 0, seed=1)
+    rng = np.random.default_rng(0)
+    scores = np.column_stack(
+        [toy.score, -toy.score, rng.normal(4 * toy.protected, 1 + toy.protected)]
+    )
+    exact = np.column_stack(
+        [
+            toy.cdf(toy.score, toy.protected),
+            1 - toy.cdf(toy.score, toy.protected),
+            norm.cdf(scores[:, 2], 4 * toy.protected, 1 + toy.protected),
+        ]
+    )
+    flow = FlowDecorrelator(members=3).fit(scores, toy.protected)
+    return flow, scores, toy.protected, exact
+
+
+class TestManyScores:
+    def test_each_column_is_decorrelated_by_itself(self, three):
+        flow, scores, protected, exact = three
+        after = flow.transform(scores, protected)
+        assert after.shape == scores.shape
+        assert np.all(np.abs(after - exact).mean(axis=0) < 0.03)
+
+    def test_shapes_follow_the_fit(self, three):
+        flow, scores, protected, _ = three
+        some = protected[:7]
+        assert flow.threshold(0.1, some).shape == (7, 3)
+        assert flow.sample(some).shape == (7, 3)
+        assert flow.log_prob(scores[:7], some).shape == (7, 3)
+        assert flow.uncertainty(scores[:7], some).shape == (7, 3)
+        assert flow.inverse_transform(np.full((7, 3), 0.5), some).shape == (7, 3)
+        assert flow.history_["train_loss"].shape == (20, 9)
+
+    def test_one_column_in_a_table_stays_a_table(self, quick, events):
+        flow = quick(events.score[:, None], events.protected)
+        after = flow.transform(events.score[:, None], events.protected)
+        flat = quick(events.score, events.protected).transform(events.score, events.protected)
+        np.testing.assert_array_equal(after, flat[:, None])
+        assert flow.threshold(0.1, MASSES).shape == (4, 1)
+
+    def test_a_wrong_number_of_columns_is_refused(self, three):
+        flow, scores, protected, _ = three
+        with pytest.raises(ValueError, match="scores has 2 columns; the fit had 3"):
+            flow.transform(scores[:, :2], protected)
+
+
+class TestOutside:
+    PROTECTED = np.array([100.0, 20.0, 5000.0, 80.0, 60.0])
+    COUNTS = r"outside the fitted \[.*\] in 2 of 5 events"
+
+    def with_policy(self, tagger, outside):
+        return copy.copy(tagger.flow).set_params(outside=outside)
+
+    def test_clip_takes_the_nearest_fitted_value_and_says_how_often(self, tagger):
+        low, high = tagger.train.protected.min(), tagger.train.protected.max()
+        score = np.full(5, 0.5)
+        with pytest.warns(UserWarning, match=self.COUNTS):
+            clipped = self.with_policy(tagger, "clip").transform(score, self.PROTECTED)
+        nearest = tagger.flow.transform(score, np.clip(self.PROTECTED, low, high))
+        np.testing.assert_array_equal(clipped, nearest)
+
+    def test_nan_marks_those_events_alone_and_says_how_many(self, tagger):
+        score = np.full(5, 0.5)
+        with pytest.warns(UserWarning, match=self.COUNTS + ": they become NaN"):
+            marked = self.with_policy(tagger, "nan").transform(score, self.PROTECTED)
+        assert np.isnan(marked).tolist() == [False, True, True, False, False]
+        inside = ~np.isnan(marked)
+        np.testing.assert_array_equal(
+            marked[inside], tagger.flow.transform(score[inside], self.PROTECTED[inside])
+        )
+
+    def test_raise_counts_them(self, tagger):
+        with pytest.raises(ValueError, match="protected is " + self.COUNTS):
+            self.with_policy(tagger, "raise").transform(np.full(5, 0.5), self.PROTECTED)
+
+    @pytest.mark.parametrize("outside", ["clip", "raise"])
+    def test_an_unknown_category_has_no_nearest_one(self, channels, outside):
+        table = pd.DataFrame({"mass": [60.0, 70, 80], "channel": ["ee", "em", "mm"]})
+        message = r"channel is outside the fitted \['ee', 'mm'\] in 1 of 3 events"
+        with pytest.raises(ValueError, match=message):
+            self.with_policy(channels, outside).transform([0.0, 0, 0], table)
+
+    def test_an_unknown_category_becomes_nan_where_asked(self, channels):
+        table = pd.DataFrame({"mass": [60.0, 70, 80], "channel": ["ee", "em", "mm"]})
+        flow = self.with_policy(channels, "nan")
+        with pytest.warns(UserWarning, match="in 1 of 3 events: they become NaN"):
+            after = flow.transform([0.0, 0, 0], table)
+        assert np.isnan(after).tolist() == [False, True, False]
+
+    def test_thresholds_and_samples_are_marked_too(self, tagger):
+        flow = self.with_policy(tagger, "nan")
+        for method in (lambda m: flow.threshold(0.1, m), flow.sample):
+            with pytest.warns(UserWarning, match=self.COUNTS):
+                values = method(self.PROTECTED)
+            assert np.isnan(values).tolist() == [False, True, True, False, False]
+
+
+class TestInputs:
+    def test_columns_of_a_table_are_found_by_name(self, channels):
+        score, table = channels.score[:100], channels.table[:100]
+        expected = channels.flow.transform(score, table)
+        swapped = channels.flow.transform(score, table[["channel", "mass"]])
+        np.testing.assert_array_equal(expected, swapped)
+
+    def test_a_table_whose_columns_have_numbers_for_names(self, quick):
+        toy = toys.two_attributes(500, 0)
+        plain = quick(toy.score, toy.protected)
+        table = quick(toy.score, pd.DataFrame(toy.protected))
+        np.testing.assert_array_equal(
+            table.transform(toy.score, pd.DataFrame(toy.protected)),
+            plain.transform(toy.score, toy.protected),
+        )
+
+    @pytest.mark.parametrize(
+        "convert", [list, pd.Series, lambda x: np.asarray(x)[::-1].copy()[::-1], np.ma.asarray]
+    )
+    def test_lists_series_and_strided_arrays(self, tagger, convert):
+        score, mass = tagger.test.score[:100], tagger.test.protected[:100]
+        after = tagger.flow.transform(convert(score), convert(mass))
+        assert type(after) is np.ndarray
+        np.testing.assert_array_equal(after, tagger.flow.transform(score, mass))
+
+    def test_a_series_gives_its_name(self, quick, events):
+        mass = pd.Series(events.protected, name="jet_mass")
+        flow = quick(pd.Series(events.score, name="tagger"), mass, outside="raise")
+        with pytest.raises(ValueError, match="jet_mass is outside the fitted"):
+            flow.transform([0.5], [1e6])
+
+    def test_single_precision_and_integers(self, quick, events):
+        score = np.round(1000 * events.score).astype(int)
+        mass = np.round(events.protected).astype("i4")
+        flow = quick(score, mass)
+        expected = flow.transform(score.astype(float), mass.astype(float))
+        np.testing.assert_array_equal(flow.transform(score, mass), expected)
+        np.testing.assert_array_equal(flow.transform(score.astype("f4"), mass), expected)
+        assert expected.dtype == np.float64
+
+    def test_awkward_arrays(self, tagger):
+        ak = pytest.importorskip("awkward")
+        score, mass = tagger.test.score[:100], tagger.test.protected[:100]
+        np.testing.assert_array_equal(
+            tagger.flow.transform(ak.Array(score), ak.Array(mass)),
+            tagger.flow.transform(score, mass),
+        )
+
+    def test_inputs_are_left_as_they_were(self, quick, events):
+        score, mass, weight = events.score.copy(), events.protected.copy(), np.ones(500)
+        quick(score, mass, weight).transform(score, mass)
+        np.testing.assert_array_equal(score, events.score)
+        np.testing.assert_array_equal(mass, events.protected)
+        np.testing.assert_array_equal(weight, 1)
+
+
+class TestFit:
+    def test_the_same_seed_gives_the_same_bytes(self, quick, events):
+        one, two = (
+            quick(events.score, events.protected, seed=5).transform(events.score, events.protected)
+            for _ in range(2)
+        )
+        assert one.tobytes() == two.tobytes()
+
+    def test_another_seed_gives_another_fit(self, quick, events):
+        one, two = (
+            quick(events.score, events.protected, seed=seed).transform(
+                events.score, events.protected
+            )
+            for seed in (5, 6)
+        )
+        assert one.tobytes() != two.tobytes()
+
+    def test_ctrl_c_leaves_the_previous_fit_as_it_was(self, quick, events, monkeypatch):
+        flow = quick(events.score, events.protected)
+        before = flow.transform(events.score, events.protected)
+
+        def interrupt(self, loss):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(EpochProgress, "advance", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                flow.fit(-events.score, 2 * events.protected)
+        after = flow.transform(events.score, events.protected)
+        assert before.tobytes() == after.tobytes()
+
+    def test_a_bad_refit_leaves_the_previous_fit_as_it_was(self, quick, events):
+        flow = quick(events.score, events.protected)
+        before = flow.transform(events.score, events.protected)
+        with pytest.raises(ValueError, match="scores is NaN"):
+            flow.fit(np.full(500, np.nan), events.protected)
+        assert before.tobytes() == flow.transform(events.score, events.protected).tobytes()
+
+    def test_a_refit_forgets_the_previous_one(self, quick, events):
+        flow = quick(events.score, events.protected)
+        flow.transform(events.score, events.protected)
+        flow.fit(10 * events.score, events.protected + 1)
+        fresh = quick(10 * events.score, events.protected + 1)
+        new = (10 * events.score, events.protected + 1)
+        assert flow.transform(*new).tobytes() == fresh.transform(*new).tobytes()
+
+    def test_validation_keeps_the_best_epoch(self, quick, events):
+        flow = quick(events.score, events.protected, validation=0.2, epochs=4)
+        history = flow.history_
+        assert history["validation_loss"].shape == (4, 2)
+        np.testing.assert_array_equal(
+            history["best_epoch"], history["validation_loss"].argmin(axis=0)
+        )
+
+    def test_training_lowers_the_loss(self, tagger):
+        loss = tagger.flow.history_["train_loss"]
+        assert np.all(loss[-1] < loss[0])
+
+    def test_the_paper_recipe_is_the_papers(self):
+        assert FlowDecorrelator.paper().get_params() == {
+            "members": 1,
+            "epochs": 100,
+            "batch_size": 256,
+            "learning_rate": 1e-3,
+            "validation": 0.0,
+            "outside": "clip",
+            "categorical": (),
+            "recipe": "paper",
+            "seed": 0,
+        }
+
+    def test_parameters_of_the_paper_recipe_can_be_changed(self):
+        flow = FlowDecorrelator.paper(seed=3, epochs=2, outside="nan")
+        assert (flow.seed, flow.epochs, flow.outside, flow.batch_size) == (3, 2, "nan", 256)
+
+
+def test_samples_and_cuts_stay_in_the_range_of_the_fit():
+    toy = toys.tagger(1000, 0, seed=4)
+    flow = FlowDecorrelator(members=1, epochs=2).fit(toy.score, toy.protected)
+    mass = np.full(50_000, 80.0)
+    low, high = toy.score.min(), toy.score.max()
+    assert low <= flow.sample(mass).min() <= flow.sample(mass).max() <= high
+    assert flow.threshold(1e-9, mass[:1])[0] <= high
+
+
+def test_the_table_agrees_with_the_flow_it_was_made_from():
+    toy = toys.tagger(20_000, 0, seed=5)
+    flow = FlowDecorrelator(members=2).fit(toy.score, toy.protected)
+    (column,) = flow.cdfs_
+    features, _ = flow.attributes_.features(toy.protected, "raise")
+    exact = replace(column, one_axis=False).cdf(toy.score, features)
+    assert np.abs(flow.transform(toy.score, toy.protected) - exact).max() < 3e-4

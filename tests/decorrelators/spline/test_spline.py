@@ -1,0 +1,297 @@
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kstest, norm
+from sklearn.base import clone
+
+import unsculpt as us
+from unsculpt import SplineDecorrelator
+from unsculpt.datasets import toys
+from unsculpt.decorrelators.common.tables import TableCDF
+
+
+class Fitted(NamedTuple):
+    spline: SplineDecorrelator
+    train: toys.Toy
+    test: toys.Toy
+
+
+def fitted(toy, background, fresh=20_000, **settings):
+    train, test = toy(background, 0, seed=1), toy(fresh, 0, seed=2)
+    low, high = train.protected.min(axis=0), train.protected.max(axis=0)
+    test.protected[:] = np.clip(test.protected, low, high)
+    return Fitted(SplineDecorrelator(**settings).fit(train.score, train.protected), train, test)
+
+
+@pytest.fixture(scope="module")
+def smooth():
+    return fitted(toys.smooth, 10_000)
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    return fitted(toys.tagger, 20_000, 40_000)
+
+
+@pytest.fixture(scope="module")
+def two_attributes():
+    return fitted(toys.two_attributes, 20_000)
+
+
+@pytest.fixture(scope="module")
+def atoms():
+    return fitted(toys.atoms, 10_000)
+
+
+@pytest.fixture(scope="module")
+def category():
+    return fitted(toys.appendix_a, 5_000, categorical=[0])
+
+
+EVERY = ["smooth", "tagger", "two_attributes", "atoms", "category"]
+
+
+def error(fit):
+    test = fit.test
+    found = fit.spline.transform(test.score, test.protected)
+    return np.abs(found - test.cdf(test.score, test.protected)).mean()
+
+
+class TestTruth:
+    @pytest.mark.parametrize(
+        ("name", "limit"),
+        [("smooth", 0.01), ("tagger", 0.01), ("two_attributes", 0.016), ("category", 0.02)],
+    )
+    def test_transform_is_close_to_the_exact_cdf(self, name, limit, request):
+        fit = request.getfixturevalue(name)
+        rank = np.searchsorted(np.sort(fit.train.score), fit.test.score) / len(fit.train.score)
+        nothing = np.abs(rank - fit.test.cdf(fit.test.score, fit.test.protected)).mean()
+        assert error(fit) < min(limit, nothing / 5)
+
+    def test_background_is_uniform_in_every_bin_of_mass(self, tagger):
+        flat = tagger.spline.transform(tagger.test.score, tagger.test.protected)
+        for part in np.array_split(np.argsort(tagger.test.protected), 10):
+            assert kstest(flat[part], "uniform").statistic < 0.06
+
+    @pytest.mark.parametrize(("latent", "link"), [("normal", "probit"), ("logistic", "logit")])
+    def test_the_link_follows_the_tails_of_the_score(self, latent, link):
+        rng = np.random.default_rng(1)
+        mass = rng.uniform(size=40_000)
+        score = 4 * np.sin(3 * mass) + (1 + mass) * getattr(rng, latent)(size=40_000)
+        (distribution,) = SplineDecorrelator().fit(score, mass).distributions_
+        assert distribution.link == link
+
+    def test_more_events_come_closer(self, tagger):
+        assert error(fitted(toys.tagger, 200_000, 40_000)) < error(tagger) / 2
+
+    def test_a_thousand_events_beat_doing_nothing(self):
+        fit = fitted(toys.tagger, 1_000)
+        truth = fit.test.cdf(fit.test.score, fit.test.protected)
+        rank = np.searchsorted(np.sort(fit.train.score), fit.test.score) / 1_000
+        assert error(fit) < np.abs(rank - truth).mean() / 3
+
+    @pytest.mark.parametrize("toy", [toys.tagger, toys.atoms, toys.two_attributes])
+    def test_a_handful_of_events_runs(self, toy):
+        flat = fitted(toy, 10).spline.transform(toy(10, 0).score, toy(10, 0, seed=1).protected)
+        assert np.all((flat >= 0) & (flat <= 1))
+
+    def test_an_atom_maps_to_the_middle_of_its_jump(self, atoms):
+        score, mass = atoms.test.score, atoms.test.protected
+        middle = (atoms.test.cdf(score, mass) + atoms.test.cdf(score - 1 / 11, mass)) / 2
+        assert np.abs(atoms.spline.transform(score, mass) - middle).mean() < 0.01
+
+    def test_a_heap_at_one_end_of_a_continuous_score(self):
+        rng = np.random.default_rng(0)
+        mass = rng.uniform(size=10_000)
+        score = np.maximum(rng.normal(mass), 0)
+        spline = SplineDecorrelator().fit(score, mass)
+        positive = score > 0
+        flat = spline.transform(score, mass)
+        assert np.abs(flat - norm.cdf(score - mass))[positive].mean() < 0.015
+        assert np.abs(flat - norm.cdf(-mass) / 2)[~positive].mean() < 0.015
+
+    def test_heavy_ties(self):
+        toy = toys.smooth(5_000, 0, seed=1)
+        score = np.round(toy.score, 2)
+        flat = SplineDecorrelator().fit(score, toy.protected).transform(score, toy.protected)
+        assert np.abs(flat - toy.cdf(toy.score, toy.protected)).mean() < 0.02
+
+    def test_a_mass_in_each_of_two_channels(self):
+        rng = np.random.default_rng(1)
+        table = pd.DataFrame(
+            {"mass": rng.uniform(50, 150, 10_000), "channel": rng.choice(["ee", "mm"], 10_000)}
+        )
+        mean = np.where(table["channel"] == "ee", 1, -1) * (table["mass"] - 100) / 50
+        score = rng.normal(mean)
+        spline = SplineDecorrelator(categorical=["channel"]).fit(score, table)
+        flat = spline.transform(score, table[["channel", "mass"]])
+        assert np.abs(flat - norm.cdf(score - mean)).mean() < 0.02
+
+    @pytest.mark.parametrize("efficiency", [0.01, 0.1, 0.5])
+    def test_threshold_keeps_the_asked_fraction_at_every_mass(self, tagger, efficiency):
+        score, mass = tagger.test.score, tagger.test.protected
+        kept = score > tagger.spline.threshold(efficiency, mass)
+        for part in np.array_split(np.argsort(mass), 8):
+            spread = (efficiency * (1 - efficiency) / len(part)) ** 0.5
+            assert kept[part].mean() == pytest.approx(efficiency, abs=4 * spread + 0.2 * efficiency)
+
+
+class TestOrder:
+    @pytest.mark.parametrize("name", EVERY)
+    @settings(max_examples=30, deadline=None)
+    @given(data=st.data())
+    def test_larger_scores_get_no_smaller_levels(self, name, request, data):
+        fit = request.getfixturevalue(name)
+        low, high = fit.train.score.min(), fit.train.score.max()
+        reach = 2 * (high - low)
+        scores = st.floats(low - reach, high + reach)
+        score = np.sort(data.draw(st.lists(scores, min_size=2, max_size=50)))
+        event = data.draw(st.integers(0, len(fit.train.score) - 1))
+        here = fit.train.protected[np.full(len(score), event)]
+        assert np.all(np.diff(fit.spline.transform(score, here)) >= -1e-15)
+
+    @pytest.mark.parametrize("name", EVERY)
+    def test_neighbouring_numbers_and_the_far_tails_too(self, name, request):
+        fit = request.getfixturevalue(name)
+        middle, span = np.median(fit.train.score), np.ptp(fit.train.score)
+        near = middle + span * 1e-15 * np.arange(100_000)
+        far = np.sort(np.concatenate([-np.logspace(-3, 6, 5_000), np.logspace(-3, 6, 5_000)]))
+        for score in (near, middle + span * far):
+            here = fit.train.protected[np.zeros(len(score), dtype=int)]
+            assert np.all(np.diff(fit.spline.transform(score, here)) >= -1e-15)
+
+    @pytest.mark.parametrize("name", EVERY)
+    def test_inverse_undoes_transform(self, name, request):
+        fit = request.getfixturevalue(name)
+        score, protected = fit.train.score[:2_000], fit.train.protected[:2_000]
+        back = fit.spline.inverse_transform(fit.spline.transform(score, protected), protected)
+        np.testing.assert_allclose(back, score, atol=1e-9 * np.ptp(score))
+
+
+class TestWeights:
+    def test_doubling_weights_is_duplicating_events(self, tagger):
+        train = tagger.train
+        twice = np.arange(len(train.score)) % 3 == 0
+        weighted = tagger.spline.empty().partial_fit(
+            train.score, train.protected, sample_weight=np.where(twice, 2.0, 1.0)
+        )
+        repeated = np.repeat(np.arange(len(twice)), np.where(twice, 2, 1))
+        duplicated = tagger.spline.empty().partial_fit(
+            train.score[repeated], train.protected[repeated]
+        )
+        same = [x.transform(train.score, train.protected) for x in (weighted, duplicated)]
+        np.testing.assert_array_equal(*same)
+
+    @pytest.mark.parametrize("scale", [1e-6, 2.0, 1e9])
+    def test_the_scale_of_the_weights_does_not_matter(self, tagger, scale):
+        train = tagger.train
+        scaled = SplineDecorrelator().fit(
+            train.score, train.protected, sample_weight=np.full(len(train.score), scale)
+        )
+        np.testing.assert_allclose(
+            scaled.transform(train.score, train.protected),
+            tagger.spline.transform(train.score, train.protected),
+            atol=1e-6,
+        )
+
+    def test_negative_weights_take_events_away(self):
+        rng = np.random.default_rng(0)
+        toy = toys.smooth(6_000, 0, seed=1)
+        # Junk that comes with opposite signs: what is left is the toy.
+        score = np.concatenate([toy.score, rng.normal(2.0, 0.3, 4_000)])
+        protected = np.concatenate([toy.protected, rng.uniform(size=4_000)])
+        weight = np.repeat([1.0, 1.0, -1.0], [6_000, 2_000, 2_000])
+        truth = toy.cdf(toy.score, toy.protected)
+
+        def distance(weight):
+            spline = SplineDecorrelator().fit(score, protected, sample_weight=weight)
+            return np.abs(spline.transform(toy.score, toy.protected) - truth).mean()
+
+        assert distance(weight) < 0.02
+        assert distance(weight) < distance(np.abs(weight)) / 3
+
+    def test_a_third_of_the_weights_negative_at_random(self):
+        toy = toys.tagger(20_000, 0, seed=1)
+        weight = np.random.default_rng(2).choice([1.0, -1.0], 20_000, p=[2 / 3, 1 / 3])
+        spline = SplineDecorrelator().fit(toy.score, toy.protected, sample_weight=weight)
+        flat = spline.transform(toy.score, toy.protected)
+        assert np.abs(flat - toy.cdf(toy.score, toy.protected)).mean() < 0.04
+
+
+class TestSymmetries:
+    def test_the_order_of_events_does_not_matter(self, tagger):
+        train, shuffled = tagger.train, np.random.default_rng(0).permutation(20_000)
+        other = SplineDecorrelator().fit(train.score[shuffled], train.protected[shuffled])
+        np.testing.assert_array_equal(
+            other.transform(train.score, train.protected),
+            tagger.spline.transform(train.score, train.protected),
+        )
+
+    def test_gev_or_mev(self, tagger):
+        train = tagger.train
+        other = SplineDecorrelator().fit(train.score, train.protected * 1e3)
+        np.testing.assert_allclose(
+            other.transform(train.score, train.protected * 1e3),
+            tagger.spline.transform(train.score, train.protected),
+            atol=1e-3,
+        )
+
+    def test_every_score_by_itself(self, tagger):
+        train = tagger.train
+        scores = np.column_stack([train.score, -train.score])
+        flat = SplineDecorrelator().fit(scores, train.protected).transform(scores, train.protected)
+        alone = tagger.spline.transform(train.score, train.protected)
+        np.testing.assert_array_equal(flat[:, 0], alone)
+        np.testing.assert_allclose(flat[:, 1], 1 - alone, atol=5e-3)
+
+    def test_one_attribute_is_a_table(self, tagger, two_attributes):
+        assert isinstance(tagger.spline.cdfs_[0], TableCDF)
+        assert not isinstance(two_attributes.spline.cdfs_[0], TableCDF)
+
+
+def test_clone_and_parameters():
+    spline = SplineDecorrelator(outside="nan", categorical=[1])
+    assert clone(spline).get_params() == {"outside": "nan", "categorical": [1]}
+
+
+def test_jax_is_not_imported(tmp_path):
+    code = f"""
+import sys
+import unsculpt as us
+from unsculpt.datasets import toys
+toy = toys.tagger(100, 0)
+spline = us.SplineDecorrelator().fit(toy.score, toy.protected)
+spline.save({str(tmp_path / "x")!r})
+us.load({str(tmp_path / "x")!r}).transform(toy.score, toy.protected)
+sys.exit("jax" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_loaded_model_gives_the_same_bytes(name, request, tmp_path):
+    fit = request.getfixturevalue(name)
+    fit.spline.save(tmp_path / "model")
+    loaded = us.load(tmp_path / "model")
+    assert loaded.outside == fit.spline.outside
+    assert list(loaded.categorical) == list(fit.spline.categorical)
+    np.testing.assert_array_equal(
+        loaded.transform(fit.test.score, fit.test.protected),
+        fit.spline.transform(fit.test.score, fit.test.protected),
+    )
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+@pytest.mark.parametrize("values", [2, 5, 200])
+def test_scores_that_do_not_scatter_at_all(values):
+    """Every score at every mass: there is less noise than rounding."""
+    score, mass = map(np.ravel, np.meshgrid(np.arange(float(values)), np.arange(256.0)))
+    flat = us.SplineDecorrelator().fit(score, mass).transform(score, mass)
+    np.testing.assert_allclose(flat, (score + 0.5) / values, atol=1e-4)

@@ -1,0 +1,259 @@
+import errno
+import os
+
+import awkward as ak
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import uproot
+
+from unsculpt.files import create, scan
+
+ALL = ["a.root", "a.parquet", "a.pq", "a.arrow", "a.feather", "a.h5", "a.hdf5", "a.csv", "a.npz"]
+
+
+def read(*names, columns=None):
+    return pa.concat_tables(scan(*names).chunks(columns))
+
+
+def same(one, two):
+    """Equal names and values; text may have long or short offsets, as formats have it."""
+    assert one.column_names == two.column_names
+    assert one.to_pylist() == two.to_pylist()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_written_is_read(name, flat, save):
+    path = save(flat, name)
+    back = read(path).select(flat.column_names)
+    if name.endswith(".csv"):  # digits tell values, not types
+        back = back.cast(flat.schema)
+    same(back, flat)
+    for column in ("mass", "tagger", "label", "event", "good"):
+        assert back.schema.field(column).type == flat.schema.field(column).type
+    assert scan(path).rows in (None, 10)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_only_some_columns_in_the_order_asked_for(name, flat, save):
+    back = read(save(flat, name), columns=["name", "mass"])
+    same(back, flat.select(["name", "mass"]))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_events(name, flat, save):
+    path = save(flat[:0], name)
+    stream = scan(path)
+    assert sorted(stream.columns) == sorted(flat.column_names)
+    assert sum(map(len, stream.chunks())) == 0
+
+
+@pytest.mark.parametrize("name", ["a.root", "a.parquet", "a.arrow"])
+def test_lists_are_written_and_read(name, jets, save):
+    back = read(save(jets, name))
+    same(back.select(jets.column_names), jets)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.h5"])
+def test_lists_are_refused_where_there_is_no_room(name, jets, save, tmp_path):
+    with pytest.raises(ValueError, match="no room for lists, which mass, tagger are; write ROOT"):
+        save(jets, name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.h5", "a.parquet", "a.arrow", "a.root"])
+def test_vectors_of_fixed_length(name, save):
+    from unsculpt.files.arrays import to_arrow, to_numpy
+
+    features = np.arange(30, dtype="f4").reshape(10, 3)
+    back = read(save(pa.table({"features": to_arrow(features)}), name))
+    np.testing.assert_array_equal(to_numpy(back["features"]), features)
+
+
+class TestOthersRead:
+    """Files that somebody else reads."""
+
+    def test_csv(self, flat, save):
+        pd.testing.assert_frame_equal(
+            pd.read_csv(save(flat, "a.csv")), flat.to_pandas(), check_dtype=False
+        )
+
+    def test_feather(self, flat, save):
+        pd.testing.assert_frame_equal(pd.read_feather(save(flat, "a.feather")), flat.to_pandas())
+
+    def test_npz(self, flat, save):
+        with np.load(save(flat, "a.npz")) as arrays:
+            assert set(arrays) == set(flat.column_names)
+            for name in arrays:
+                np.testing.assert_array_equal(arrays[name], flat[name].to_pylist())
+            assert arrays["tagger"].dtype == np.float32
+
+    def test_hdf5(self, flat, save):
+        with h5py.File(save(flat, "a.h5:jets/all")) as file:
+            np.testing.assert_array_equal(file["jets/all/mass"], flat["mass"])
+            assert file["jets/all/name"].asstr()[2] == "events xx"
+
+    def test_root_tree(self, flat, save):
+        with uproot.open(save(flat, "a.root:Jets")) as file:
+            assert file.classnames() == {"Jets;1": "TTree"}
+            assert file["Jets"].arrays().to_list() == flat.to_pylist()
+
+
+class TestOthersWrote:
+    """Files that somebody else wrote."""
+
+    def test_csv_with_gaps(self, tmp_path):
+        (tmp_path / "a.csv").write_text("mass,name\n80.5,w\n,\n")
+        table = read(tmp_path / "a.csv")
+        assert table["mass"].to_pylist() == [80.5, None]
+
+    def test_csv_that_changes_its_mind(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("unsculpt.files.csv.BLOCK", 2**20)
+        (tmp_path / "a.csv").write_text("mass\n" + "1\n" * 2**20 + "1.5\n")
+        with pytest.raises(ValueError, match=r"a.csv: .*write whole numbers as 1\.0"):
+            read(tmp_path / "a.csv")
+
+    def test_npz(self, tmp_path):
+        np.savez_compressed(
+            tmp_path / "a.npz", mass=np.arange(5.0), label=np.arange(5, dtype=">i2")
+        )
+        assert read(tmp_path / "a.npz").to_pydict() == {
+            "mass": [0.0, 1.0, 2.0, 3.0, 4.0],
+            "label": [0, 1, 2, 3, 4],
+        }
+
+    @pytest.mark.parametrize(
+        ("arrays", "message"),
+        [
+            ({"a": np.zeros(3), "b": np.zeros(4)}, "these differ: a 3, b 4"),
+            ({"a": np.array([{}, {}], object)}, "a holds Python objects; expected numbers"),
+            ({"a": np.array(1.0)}, "a is not one row an event"),
+        ],
+    )
+    def test_npz_that_is_no_table(self, arrays, message, tmp_path):
+        np.savez(tmp_path / "a.npz", **arrays)
+        with pytest.raises(ValueError, match=message):
+            scan(tmp_path / "a.npz")
+
+    def test_hdf5_records(self, tmp_path):
+        records = np.array(
+            [(1.5, 2, b"w"), (2.5, 3, b"q")], [("m", "f4"), ("n", "i8"), ("s", "S1")]
+        )
+        with h5py.File(tmp_path / "a.h5", "w") as file:
+            file["jets"] = records
+            file["other"] = np.zeros(7)
+        table = read(f"{tmp_path}/a.h5:jets")
+        assert table.to_pydict() == {"m": [1.5, 2.5], "n": [2, 3], "s": ["w", "q"]}
+
+    def test_hdf5_that_is_no_table(self, tmp_path):
+        with h5py.File(tmp_path / "a.h5", "w") as file:
+            file["mass"], file["pt"] = np.zeros(3), np.zeros(4)
+            file["group/x"] = np.zeros(3)
+        with pytest.raises(ValueError, match=r"not mass 3, pt 4; name another place.*: group"):
+            scan(tmp_path / "a.h5")
+        with pytest.raises(ValueError, match="has no 'Jets'; it has group"):
+            scan(f"{tmp_path}/a.h5:Jets")
+        with pytest.raises(ValueError, match="is one array; expected records or a group"):
+            scan(f"{tmp_path}/a.h5:mass")
+
+    def test_ntuple_stays_an_ntuple(self, jets, tmp_path):
+        with uproot.recreate(tmp_path / "a.root") as file:
+            file.mkrntuple("Jets", ak.from_arrow(jets))
+        stream = scan(tmp_path / "a.root")
+        table = pa.concat_tables(stream.chunks())
+        assert table.to_pylist() == jets.to_pylist()
+        with create(tmp_path / "b.root", stream.schema()) as put:
+            put(table)
+        with uproot.open(tmp_path / "b.root") as file:
+            assert file.classnames() == {"Jets;1": "ROOT::RNTuple"}
+            assert file["Jets"].arrays().to_list() == jets.to_pylist()
+
+    def test_collections_keep_their_counters(self, tmp_path):
+        jets = ak.zip({"pt": [[1.0, 2.0], [], [3.0]], "mass": [[5.0, 6.0], [], [7.0]]})
+        with uproot.recreate(tmp_path / "a.root") as file:
+            arrays = {"Jet": jets, "run": ak.Array([1, 2, 3]), "hits": ak.Array([[1], [2, 3], []])}
+            arrays["Jet_part"] = ak.zip({"pt": [[4.0], [5.0, 6.0], []]})  # begins like Jet's own
+            tree = file.mktree("Events", {name: a.type.content for name, a in arrays.items()})
+            tree.extend(arrays)
+        stream = scan(tmp_path / "a.root")
+        with create(tmp_path / "b.root", stream.schema()) as put:
+            for chunk in stream.chunks():
+                put(chunk)
+        trees = [uproot.open(tmp_path / name)["Events"] for name in ("a.root", "b.root")]
+        assert set(trees[0].keys()) == set(trees[1].keys())
+        assert trees[0].typenames() == trees[1].typenames()
+        for name in trees[0].keys():  # noqa: SIM118
+            assert trees[0][name].array().to_list() == trees[1][name].array().to_list()
+
+    def test_types_of_records_without_reading_them(self, tmp_path, monkeypatch):
+        with h5py.File(tmp_path / "a.h5", "w") as file:
+            file["jets"] = np.zeros(5, [("mass", "f4"), ("label", "i4")])
+        get, asked = h5py.Dataset.__getitem__, []
+        monkeypatch.setattr(h5py.Dataset, "__getitem__", lambda d, i: asked.append(i) or get(d, i))
+        schema = scan(tmp_path / "a.h5").schema()
+        assert schema.types == [pa.float32(), pa.int32()]
+        assert asked == [slice(None, 0)]
+
+
+class TestBadFiles:
+    @pytest.mark.parametrize("name", ["a.root", "a.parquet", "a.arrow", "a.npz"])
+    def test_damage_in_the_middle_is_told_of_the_file(self, name, save):
+        path = save(pa.table({"mass": np.random.default_rng(0).normal(size=5000)}), name)
+        with open(path, "r+b") as file:
+            file.seek(os.path.getsize(path) // 4)
+            file.write(b"\xff" * (os.path.getsize(path) // 2))
+        with pytest.raises(ValueError, match=rf"{name}.* cannot be read: .*; is it whole\?"):
+            read(path)
+
+    def test_missing_tree(self, flat, save):
+        path = save(flat, "a.root:Jets")
+        with pytest.raises(ValueError, match=r"a.root has no tree 'Events'; it has Jets"):
+            scan(f"{path}:Events")
+
+    def test_which_tree(self, tmp_path):
+        with uproot.recreate(tmp_path / "a.root") as file:
+            file.mktree("one", {"x": "f8"})
+            file.mkrntuple("two", ak.Array({"x": [1.0]}))
+        with pytest.raises(ValueError, match=r"has 2 trees \(one, two\); name one after a colon"):
+            scan(tmp_path / "a.root")
+
+    @pytest.mark.parametrize("name", [name for name in ALL if not name.endswith(".csv")])
+    def test_cut_short(self, name, flat, save):
+        path = save(flat, name)
+        path.write_bytes(path.read_bytes()[:50])
+        with pytest.raises(ValueError, match=f"{name} cannot be read: .*; is it whole"):
+            scan(path)
+
+    def test_unknown_ending(self, tmp_path):
+        (tmp_path / "a.txt").touch()
+        with pytest.raises(ValueError, match=r"a.txt should end in one of .root, .parquet"):
+            scan(tmp_path / "a.txt")
+
+    def test_missing_file(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"there is no file .*a.root"):
+            scan(tmp_path / "a.root")
+
+    def test_times_do_not_go_into_root(self, tmp_path):
+        table = pa.table({"when": pa.array([0], pa.timestamp("s"))})
+        with (
+            pytest.raises(ValueError, match="ROOT cannot hold"),
+            create(tmp_path / "a.root", table.schema),
+        ):
+            pass
+        assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_full_disk_leaves_nothing(name, flat, tmp_path, save, monkeypatch):
+    older = save(flat[:2], name).read_bytes()
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(flat, name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == older

@@ -1,0 +1,27 @@
+import warnings
+
+import pyarrow.parquet as pq
+import pytest
+
+distributed = pytest.importorskip("distributed")
+
+from unsculpt.study import run
+
+
+def test_a_cluster_gives_the_same_results(folder, tiny, tmp_path):
+    # One worker in this process: what JAX has compiled it need not compile again.
+    with (
+        warnings.catch_warnings(),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+    ):
+        warnings.simplefilter("ignore")
+        run(tiny, tmp_path, scheduler=cluster.scheduler_address)
+    there, here = (
+        pq.read_table(place / "results.parquet").drop_columns(["seconds"]).to_pylist()
+        for place in (tmp_path, folder)
+    )
+    names = {row["task"] for row in there}
+    assert there == [row for row in here if row["task"] in names]
+    assert {"DisCo", "MoDe", "vDNN"} <= {row["family"] for row in there}

@@ -1,0 +1,12 @@
+import numpy as np
+
+from unsculpt.datasets import toys
+from unsculpt.study.evaluation import evaluate_all, jackknife
+
+
+def test_the_error_from_the_jets_is_how_other_jets_would_scatter():
+    samples = [toys.tagger(20_000, 2_000, seed=seed) for seed in range(30)]
+    rows = [evaluate_all([s.score], s.label, s.protected)[0] for s in samples]
+    scatter = np.std([row["inverse_jsd50"] for row in rows])
+    errors = jackknife(np.array([row["inverse_jsd50_without"] for row in rows]))
+    assert 0.6 < np.sqrt((errors**2).mean()) / scatter < 1.6
