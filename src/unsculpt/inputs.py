@@ -85,7 +85,7 @@ def score_columns(scores: Any, name: str) -> Floats:
     array = as_array(scores, name)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise ValueError(f"{name} has shape {array.shape}; expected (n,), or (n, k) for k columns")
-    return numbers(array, name).reshape(len(array), -1 if array.ndim == 1 else array.shape[1])
+    return numbers(array, name).reshape(len(array), *array.shape[1:] or (1,))
 
 
 def named_columns(table: Any) -> dict[str, Any] | None:
@@ -173,13 +173,18 @@ def weight_column(sample_weight: ArrayLike | None, events: int, of: str = "score
 def event_weights(sample_weight: ArrayLike | None, events: int, of: str = "scores") -> Floats:
     """Return the weights, one each if none are given; their sum is positive."""
     weight = weight_column(sample_weight, events, of)
+    positive_total(weight)
+    return weight
+
+
+def positive_total(weight: Floats) -> None:
+    """Refuse weights that cancel."""
     total = weight.sum()
     if total <= 0:
         raise ValueError(
-            f"sample_weight sums to {f'{total:g}' if total else 'zero'} over {events:,} events; "
-            "expected a positive total"
+            f"sample_weight sums to {f'{total:g}' if total else 'zero'} over {len(weight):,} "
+            "events; expected a positive total"
         )
-    return weight
 
 
 def not_empty(values: NDArray[Any], name: str) -> None:

@@ -56,6 +56,10 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
         """Take back what `_state` gave."""
 
+    def _keep(self, **attributes: Any) -> None:
+        """Keep what a fit has learned, all at once: an interrupted fit leaves the one before."""
+        self.__dict__.update(attributes)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `unsculpt.load` reads."""
         write_model(path, *packed(self))

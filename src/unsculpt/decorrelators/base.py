@@ -19,14 +19,17 @@ from unsculpt.decorrelators.common.attributes import (
 from unsculpt.devices import in_threads
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
+    Columns,
     Floats,
     Mask,
     check_fraction,
     count_events,
-    event_weights,
     not_constant,
+    positive_total,
+    protected_columns,
     same_length,
     score_columns,
+    weight_column,
 )
 from unsculpt.saving import MODELS, Model
 
@@ -95,18 +98,26 @@ class Decorrelator(Model):
         protected: Any,
         sample_weight: ArrayLike | None,
         name: str = "scores",
-    ) -> tuple[Floats, Floats]:
-        """Check the events of a fit; return the score columns, (n, k), and the weights."""
+    ) -> tuple[Floats, Columns, Floats]:
+        """Check the events of a fit; return score columns, (n, k), protected ones, and weights.
+
+        An event of weight zero is none.
+        """
         check_outside(self.outside)
         columns = score_columns(scores, name)
+        names, attributes = protected_columns(protected)
+        same_length(len(columns), name, protected=len(attributes[0]))
+        weight = weight_column(sample_weight, len(columns), name)
+        counts = weight != 0
+        columns, weight = columns[counts], weight[counts]
         events, n_scores = columns.shape
-        same_length(events, name, protected=count_events(protected))
         if events < FEWEST_EVENTS:
-            raise ValueError(f"{name} has {events} events; a fit needs at least {FEWEST_EVENTS}")
-        weight = event_weights(sample_weight, events, name)
+            which = "events" if counts.all() else "events with a weight other than zero"
+            raise ValueError(f"{name} has {events} {which}; a fit needs at least {FEWEST_EVENTS}")
+        positive_total(weight)
         for i, column in enumerate(columns.T):
             not_constant(column, name if n_scores == 1 else f"{name}[:, {i}]")
-        return columns, weight
+        return columns, Columns(zip(names, (a[counts] for a in attributes), strict=True)), weight
 
     def _check(
         self, values: ArrayLike, protected: Any, name: str = "scores"

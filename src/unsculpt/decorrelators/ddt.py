@@ -59,6 +59,7 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
     """
 
     method = "ddt"
+    inputs_: list[str]
 
     def __init__(
         self, *, window: tuple[float, float] | None = None, outside: Outside = "clip"
@@ -77,7 +78,7 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
                 which ρ is made; or (n,), the variable to shift along.
             sample_weight: (n,), negative weights included.
         """
-        columns, weight = self._check_fit(scores, protected, sample_weight)
+        columns, protected, weight = self._check_fit(scores, protected, sample_weight)
         inputs, given = protected_columns(protected)
         name, variable = _variable(inputs, given)
         low, high = _ends(self.window)
@@ -98,9 +99,12 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
         if not variance > 0:
             raise ValueError(f"the weighted variance is {variance:g}; too many negative weights")
         slopes = np.average(away[:, None] * columns, axis=0, weights=weight) / variance
-        self.attributes_, self.inputs_ = attributes, inputs
-        self.shifts_ = [Line(float(slope), float(mean)) for slope in slopes]
-        self.one_column_ = np.ndim(scores) == 1
+        self._keep(
+            attributes_=attributes,
+            inputs_=inputs,
+            shifts_=[Line(float(slope), float(mean)) for slope in slopes],
+            one_column_=np.ndim(scores) == 1,
+        )
         return self
 
     @property

@@ -13,6 +13,7 @@ from scipy.spatial import KDTree
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.common.attributes import Categorical, Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.empirical import with_copies
 from unsculpt.decorrelators.common.shift import Shift, ShiftDecorrelator
 from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES
 from unsculpt.graph import Graph, Value
@@ -93,6 +94,7 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
     """
 
     method = "knn"
+    efficiency_: float
 
     def __init__(
         self,
@@ -119,16 +121,22 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
                 neighbours is minimised, which for positive ones is their weighted quantile.
         """
         check_fraction(self.efficiency, "efficiency")
-        columns, weight = self._check_fit(scores, protected, sample_weight)
-        neighbours = self._neighbours(len(columns))
+        columns, protected, weight = self._check_fit(scores, protected, sample_weight)
         attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=False)
         features, _ = attributes.features(protected, "raise")
+        rows, weight = with_copies(np.arange(len(columns)), weight)
+        columns, features = columns[rows], features[rows]
+        neighbours = self._neighbours(len(columns))
         category, _ = attributes.category(features)
         anchors, cuts = [], []
         for own in (np.flatnonzero(category == c) for c in np.unique(category)):
             tree = KDTree(features[own])
             for anchor in _anchors(features[own], len(features), attributes.one_axis):
-                near = own[tree.query(anchor, k=np.arange(1, min(neighbours, len(own)) + 1))[1]]
+                # All that are as near as the last of them: events in another order, same answer.
+                distance, _ = tree.query(anchor, k=[min(neighbours, len(own))])
+                near = own[
+                    tree.query_ball_point(anchor, distance[0] * (1 + 1e-12), return_sorted=True)
+                ]
                 if weight[near].sum() <= 0:
                     raise ValueError(
                         f"the weights of the {len(near):,} nearest events sum to "
@@ -138,10 +146,12 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
                 cuts.append(
                     [_quantile(c, weight[near], 1 - self.efficiency) for c in columns[near].T]
                 )
-        self.attributes_ = attributes
-        self._set_cuts(np.array(anchors), np.array(cuts).T)
-        self.efficiency_ = float(self.efficiency)
-        self.one_column_ = np.ndim(scores) == 1
+        self._keep(
+            attributes_=attributes,
+            shifts_=_local_cuts(np.array(anchors), np.array(cuts).T, attributes),
+            efficiency_=float(self.efficiency),
+            one_column_=np.ndim(scores) == 1,
+        )
         return self
 
     def threshold(self, efficiency: float, protected: Any) -> Floats:
@@ -166,16 +176,6 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
             )
         return int(self.neighbours)
 
-    def _set_cuts(self, anchors: Floats, cuts: Floats) -> None:
-        line = self.attributes_.one_axis
-        scale = np.concatenate(
-            [
-                np.full(a.width, APART if isinstance(a, Categorical) else 1.0)
-                for a in self.attributes_.attributes
-            ]
-        )
-        self.shifts_ = [LocalCut(anchors, cut, line, scale) for cut in cuts]
-
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()
         arrays["anchors"] = self.shifts_[0].anchors
@@ -188,18 +188,30 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
-        self._set_cuts(arrays["anchors"], arrays["cuts"])
+        self.shifts_ = _local_cuts(arrays["anchors"], arrays["cuts"], self.attributes_)
         self.one_column_, self.efficiency_ = metadata["one_column"], metadata["efficiency"]
+
+
+def _local_cuts(anchors: Floats, cuts: Floats, attributes: ProtectedAttributes) -> list[LocalCut]:
+    """Return the cut on each score, from its values at the anchors, (scores, anchors)."""
+    scale = np.concatenate(
+        [
+            np.full(a.width, APART if isinstance(a, Categorical) else 1.0)
+            for a in attributes.attributes
+        ]
+    )
+    return [LocalCut(anchors, cut, attributes.one_axis, scale) for cut in cuts]
 
 
 def _anchors(features: Floats, events: int, line: bool) -> Floats:
     """Return where to measure the cut, for one category of a sample of so many events."""
     if line:
         return ATTRIBUTE_NODES[:, None]
-    # Evenly over the sample as it comes: no seed, and dense where the events are.
-    count = min(len(features), max(AROUND, ANCHORS * len(features) // events))
-    rows = np.linspace(0, len(features) - 1, count).astype(int)
-    return np.unique(features[rows], axis=0)
+    # Evenly over the sample along its first attribute: no seed, and dense where the events are.
+    count = max(AROUND, ANCHORS * len(features) // events)
+    distinct = np.unique(features, axis=0)
+    rows = np.linspace(0, len(distinct) - 1, min(len(distinct), count)).astype(int)
+    return np.asarray(distinct[rows])
 
 
 def _quantile(values: Floats, weight: Floats, level: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,12 @@ from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
 from unsculpt.saving import Arrays
 
+T = TypeVar("T", bound=np.generic)
+
 # A value that holds at least this share of the sample is an atom, whatever the knots resolve.
 ATOM = 1e-3
+# An event stands for so many at most, on average, and its weight is so many times a common part.
+MOST_COPIES, MOST_PARTS = 10, 4
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class EmpiricalCDF:
         Signed weights do not make a monotone CDF, so their size is taken: this is a choice of
         coordinate, the weighted likelihood is what gets fitted.
         """
+        values, weight = with_copies(values, weight)
         if sample_size and len(values) > sample_size:
             rows = np.arange(0, len(values), -(-len(values) // sample_size))
             rows = np.union1d(rows, [values.argmin(), values.argmax()])
@@ -152,6 +158,24 @@ class EmpiricalCDF:
         above = 1 - (1 - end[-1]) / (1 + (value - knots[-1]) / scale)
         inside = graph.where(value < knots[0], below, inside)
         return graph.where(value > knots[-1], above, inside)
+
+
+def with_copies(values: NDArray[T], weight: Floats) -> tuple[NDArray[T], Floats]:
+    """Return events of weight two as two events, and so on, where the weights allow it.
+
+    How finely a sample may be looked at depends on how many events it has, and an event of double
+    weight shall count as two. The scale of weights tells nothing, so they count copies if all are
+    whole multiples of one number, the smallest of them or a small part of it.
+    """
+    size = np.abs(weight)
+    for part in range(1, MOST_PARTS + 1):
+        copies = size * part / size.min()
+        if copies.sum() > MOST_COPIES * len(size):
+            break
+        if np.abs(copies - np.round(copies)).max() < 1e-9:
+            count = np.round(copies).astype(np.int64)
+            return np.repeat(values, count, axis=0), np.repeat(weight / count, count)
+    return values, weight
 
 
 def count_below(nodes: Floats, values: Floats) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +14,11 @@ from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttribute
 from unsculpt.decorrelators.common.training import check_training, summary_of
 from unsculpt.decorrelators.feature.coordinates import FeatureCoordinates, base_of
 from unsculpt.decorrelators.feature.labels import distinct, places
-from unsculpt.inputs import Floats, Mask, count_events
+from unsculpt.inputs import Floats, Mask, count_events, score_columns, weight_column
 from unsculpt.saving import Arrays, Json
+
+if TYPE_CHECKING:
+    from unsculpt.flows import AutoregressiveFlow
 
 
 class FeatureDecorrelator(Decorrelator):
@@ -57,6 +60,12 @@ class FeatureDecorrelator(Decorrelator):
     >>> bool(np.abs(np.corrcoef(normal.T, mass)[2, :2]).max() < 0.2)
     True
     """
+
+    coordinates_: FeatureCoordinates
+    classes_: list[Any] | None
+    flow_: AutoregressiveFlow
+    history_: dict[str, Floats]
+    training_: Json
 
     def __init__(
         self,
@@ -100,10 +109,10 @@ class FeatureDecorrelator(Decorrelator):
         from unsculpt.decorrelators.feature.flow import train
 
         check_training(self)
-        columns, weight = self._check_fit(features, protected, sample_weight, "features")
-        events = len(columns)
+        columns, protected, weight = self._check_fit(features, protected, sample_weight, "features")
+        events = len(score_columns(features, "features"))
         classes = None if labels is None else distinct(labels, events)
-        which = places(labels, classes, events)
+        which = places(labels, classes, events)[weight_column(sample_weight, events) != 0]
 
         attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=False)
         inputs, _ = attributes.features(protected, "raise")
@@ -121,11 +130,15 @@ class FeatureDecorrelator(Decorrelator):
             seed=self.seed,
             weight=weight,
         )
-        # All at once and last, so that an interrupted fit leaves the previous one as it was.
-        self.attributes_, self.coordinates_, self.classes_ = attributes, coordinates, classes
-        self.flow_, self.history_ = flow, {"train_loss": train_loss}
-        self.training_ = summary_of(train_loss, weight)
-        self.one_column_ = np.ndim(features) == 1
+        self._keep(
+            attributes_=attributes,
+            coordinates_=coordinates,
+            classes_=classes,
+            flow_=flow,
+            history_={"train_loss": train_loss},
+            training_=summary_of(train_loss, weight),
+            one_column_=np.ndim(features) == 1,
+        )
         return self
 
     def transform(self, features: ArrayLike, protected: Any) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import ScoreDecorrelator
@@ -66,6 +66,8 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
     """
 
     method = "flow"
+    history_: dict[str, NDArray[Any]]
+    training_: Json
 
     def __init__(
         self,
@@ -122,7 +124,7 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
         from unsculpt.fitting.parameters import parameters_of
 
         self._check_parameters()
-        columns, weight = self._check_fit(scores, protected, sample_weight)
+        columns, protected, weight = self._check_fit(scores, protected, sample_weight)
 
         paper = self.recipe == "paper"
         attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=paper)
@@ -143,27 +145,29 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
             keep="best" if self.validation else "last",
             **training_of(self, len(columns)),
         )
-        # All at once and last, so that an interrupted fit leaves the previous one as it was.
-        self.attributes_ = attributes
-        self.cdfs_ = [
-            FlowCDF(
-                coordinate,
-                # Where a table needs nodes: at the quantiles of the sample.
-                coordinate(EmpiricalCDF.measure(column, weight).quantiles),
-                self.recipe,
-                tails,
-                parameters_of(fitted.model, slice(i * self.members, (i + 1) * self.members)),
-                attributes.one_axis,
-            )
-            for i, (coordinate, column) in enumerate(zip(coordinates, columns.T, strict=True))
-        ]
-        self.history_ = {
-            "train_loss": fitted.train_loss,
-            "validation_loss": fitted.validation_loss,
-            "best_epoch": fitted.best_epoch,
-        }
-        self.training_ = summary_of(fitted.train_loss, weight)
-        self.one_column_ = np.ndim(scores) == 1
+        members = self.members
+        self._keep(
+            attributes_=attributes,
+            cdfs_=[
+                FlowCDF(
+                    coordinate,
+                    # Where a table needs nodes: at the quantiles of the sample.
+                    coordinate(EmpiricalCDF.measure(column, weight).quantiles),
+                    self.recipe,
+                    tails,
+                    parameters_of(fitted.model, slice(i * members, (i + 1) * members)),
+                    attributes.one_axis,
+                )
+                for i, (coordinate, column) in enumerate(zip(coordinates, columns.T, strict=True))
+            ],
+            history_={
+                "train_loss": fitted.train_loss,
+                "validation_loss": fitted.validation_loss,
+                "best_epoch": fitted.best_epoch,
+            },
+            training_=summary_of(fitted.train_loss, weight),
+            one_column_=np.ndim(scores) == 1,
+        )
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:

@@ -62,6 +62,7 @@ class QuantileDecorrelator(ScoreDecorrelator[QuantileCDF]):
     """
 
     method = "quantile"
+    history_: dict[str, Floats]
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class QuantileDecorrelator(ScoreDecorrelator[QuantileCDF]):
         if self.recipe not in ("smooth", "paper"):
             raise ValueError(f"recipe is {self.recipe!r}; expected 'smooth' or 'paper'")
         quantiles = _levels(self.quantiles)
-        columns, weight = self._check_fit(scores, protected, sample_weight)
+        columns, protected, weight = self._check_fit(scores, protected, sample_weight)
         paper = self.recipe == "paper"
         attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=paper)
         features, _ = attributes.features(protected, "raise")
@@ -152,21 +153,22 @@ class QuantileDecorrelator(ScoreDecorrelator[QuantileCDF]):
             weight=weight,
             **training_of(self, len(columns)),
         )
-        # All at once and last, so that an interrupted fit leaves the previous one as it was.
-        self.attributes_ = attributes
-        self.cdfs_ = [
-            QuantileCDF(
-                coordinate,
-                parameters_of(fitted.model, slice(i * members, (i + 1) * members)),
-                quantiles,
-                self.recipe,
-                attributes.width,
-                attributes.one_axis,
-            )
-            for i, coordinate in enumerate(coordinates)
-        ]
-        self.history_ = {"train_loss": fitted.train_loss}
-        self.one_column_ = np.ndim(scores) == 1
+        self._keep(
+            attributes_=attributes,
+            cdfs_=[
+                QuantileCDF(
+                    coordinate,
+                    parameters_of(fitted.model, slice(i * members, (i + 1) * members)),
+                    quantiles,
+                    self.recipe,
+                    attributes.width,
+                    attributes.one_axis,
+                )
+                for i, coordinate in enumerate(coordinates)
+            ],
+            history_={"train_loss": fitted.train_loss},
+            one_column_=np.ndim(scores) == 1,
+        )
         return self
 
     def thresholds(self, protected: Any) -> Floats:

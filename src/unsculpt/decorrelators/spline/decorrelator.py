@@ -100,7 +100,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             protected: (n,) or (n, 2) numbers, or a table with named columns.
             sample_weight: (n,), negative weights included.
         """
-        columns, weight = self._check_fit(scores, protected, sample_weight)
+        columns, protected, weight = self._check_fit(scores, protected, sample_weight)
         attributes = ProtectedAttributes.learn(
             protected, weight, self.categorical, linear=False, sample_size=BINNING_EVENTS
         )
@@ -113,8 +113,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         fresh.one_column_ = np.ndim(scores) == 1
         fresh._forget()
         fresh._count(columns, protected, weight)
-        # All at once and last, so that an interrupted fit leaves the previous one as it was.
-        self.__dict__ |= vars(fresh) | {"cdfs_": fresh.cdfs_}
+        self._keep(**vars(fresh) | {"cdfs_": fresh.cdfs_})
         return self
 
     def partial_fit(

@@ -136,7 +136,7 @@ def _fit(counts: Floats, levels: Floats, axes: list[Axis], name: str) -> Distrib
         dispersion = max(scatter, SMALLEST * np.trace(information))
 
         prior = smoothing @ penalties
-        root, lower = cho_factor(information / dispersion + np.diag(prior + RIDGE))
+        root, lower = _factor(information / dispersion, prior + RIDGE)
         pulled = gradient.ravel() / dispersion - (prior + RIDGE) * theta.ravel()
         step = cho_solve((root, lower), pulled)
         variance = np.diag(dpotri(root, lower)[0])  # half the work of an inverse
@@ -153,6 +153,23 @@ def _fit(counts: Floats, levels: Floats, axes: list[Axis], name: str) -> Distrib
     freedom = float(theta.size - (prior + RIDGE) @ variance)
     likelihood = float((counts * np.log(np.maximum(share, floor))).sum())
     return Distribution(name, theta, smoothing, freedom, likelihood, float(dispersion))
+
+
+def _factor(information: Floats, diagonal: Floats) -> tuple[Floats, bool]:
+    """Return the Cholesky factor of the information with a diagonal added.
+
+    Where rounding has made the sum indefinite, a little more is added: a shorter step, that ends
+    at the same place.
+    """
+    more, matrix = 0.0, information + np.diag(diagonal)
+    while True:
+        try:
+            factor: tuple[Floats, bool] = cho_factor(matrix)
+        except np.linalg.LinAlgError:
+            more = max(10 * more, np.finfo(float).eps * np.trace(matrix))
+            np.fill_diagonal(matrix, matrix.diagonal() + more)
+        else:
+            return factor
 
 
 def _score_curves(start: Floats) -> Curves:

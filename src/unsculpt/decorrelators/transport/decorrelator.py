@@ -24,6 +24,9 @@ from unsculpt.inputs import Floats, Mask
 from unsculpt.saving import Arrays, Json
 
 if TYPE_CHECKING:
+    from unsculpt.decorrelators.transport.map import TransportMap
+
+if TYPE_CHECKING:
     pass
 
 Loss = Literal["likelihood", "transport"]
@@ -77,6 +80,13 @@ class TransportDecorrelator(Decorrelator):
     True
     """
 
+    coordinates_: VectorCoordinates
+    map_: TransportMap
+    inclusive_: TransportMap | None
+    base_: Base
+    history_: dict[str, Floats]
+    training_: Json
+
     def __init__(
         self,
         *,
@@ -123,7 +133,7 @@ class TransportDecorrelator(Decorrelator):
                 f"loss='transport' cannot promise to stay inside base={self.base!r}; choose "
                 "base='normal' or 'source', or loss='likelihood'"
             )
-        columns, weight = self._check_fit(scores, protected, sample_weight)
+        columns, protected, weight = self._check_fit(scores, protected, sample_weight)
         coordinates = VectorCoordinates.measure(columns)
         if coordinates.simplex and self.base in ("ball", "cube"):
             raise ValueError(
@@ -150,12 +160,16 @@ class TransportDecorrelator(Decorrelator):
             # The way back from the normal is the same without attributes.
             inclusive = TransportMap.learn(vectors, np.zeros_like(features), weight, **training)
         learned = TransportMap.learn(vectors, features, weight, target=target, **training)
-        # All at once and last, so that an interrupted fit leaves the previous one as it was.
-        self.attributes_, self.coordinates_ = attributes, coordinates
-        self.map_, self.inclusive_, self.base_ = learned, inclusive, self.base
-        self.history_ = {"train_loss": learned.train_loss}
-        self.training_ = summary_of(learned.train_loss, weight)
-        self.one_column_ = np.ndim(scores) == 1
+        self._keep(
+            attributes_=attributes,
+            coordinates_=coordinates,
+            map_=learned,
+            inclusive_=inclusive,
+            base_=self.base,
+            history_={"train_loss": learned.train_loss},
+            training_=summary_of(learned.train_loss, weight),
+            one_column_=np.ndim(scores) == 1,
+        )
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
