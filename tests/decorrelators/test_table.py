@@ -10,19 +10,45 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import unsculpt as us
 from unsculpt.datasets import toys
 
-FLOW = us.FlowDecorrelator(members=1, epochs=2, batch_size=250)
-TINY = us.FlowDecorrelator(members=1, epochs=1, batch_size=16)
+SPLINE = us.SplineDecorrelator()
+TINY = {"members": 1, "epochs": 1, "batch_size": 16}
+QUICK = [
+    us.TableDecorrelator(us.SplineDecorrelator(), protected=[0]),
+    us.TableDecorrelator(us.SplineDecorrelator(), protected=[-1]),
+    us.TableDecorrelator(us.KNNDecorrelator(), protected=[0]),
+    us.TableDecorrelator(us.DDTDecorrelator(), protected=[0]),
+]
+TRAINED = [
+    us.TableDecorrelator(us.FlowDecorrelator(**TINY), protected=[0]),
+    us.TableDecorrelator(us.QuantileDecorrelator(**TINY), protected=[0]),
+    us.TableDecorrelator(us.FeatureDecorrelator(epochs=1, batch_size=16), protected=[0]),
+    us.TableDecorrelator(us.TransportDecorrelator(**TINY), protected=[0]),
+]
 
 
-@pytest.mark.filterwarnings("ignore:.*is outside the fitted:UserWarning")
-@parametrize_with_checks(
-    [us.TableDecorrelator(TINY, protected=[0])],
-    expected_failed_checks=lambda estimator: {
-        "check_sample_weight_equivalence_on_dense_data": "a repeated event is in two batches of "
-        "the flow's training, one of weight two is in one"
-    },
-)
+def too_small(estimator):
+    return {
+        "check_sample_weight_equivalence_on_dense_data": "it takes 15 events and leaves 9 of them "
+        "a weight; a fit needs 10. The contract has the same with more events"
+    }
+
+
+OF_RANDOM_COLUMNS = [
+    "ignore:.*is outside the fitted:UserWarning",
+    "ignore:scores has one component:UserWarning",
+]
+
+
+@pytest.mark.filterwarnings(*OF_RANDOM_COLUMNS)
+@parametrize_with_checks(QUICK, expected_failed_checks=too_small)
 def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(*OF_RANDOM_COLUMNS)
+@parametrize_with_checks(TRAINED, expected_failed_checks=too_small)
+def test_scikit_learn_accepts_what_is_trained(estimator, check):
     check(estimator)
 
 
@@ -35,13 +61,13 @@ def events():
 
 @pytest.fixture(scope="module")
 def fitted(events):
-    return us.TableDecorrelator(clone(FLOW), protected=["mass"], background=0).fit(*events)
+    return us.TableDecorrelator(clone(SPLINE), protected=["mass"], background=0).fit(*events)
 
 
-def test_it_is_the_inner_decorrelator_fitted_on_background(events, fitted):
+def test_it_is_the_decorrelator_fitted_on_background(events, fitted):
     table, label = events
     background = label == 0
-    alone = clone(FLOW).fit(table.tagger[background], table[["mass"]][background])
+    alone = clone(SPLINE).fit(table.tagger[background], table[["mass"]][background])
     want = alone.transform(table.tagger, table[["mass"]])
     np.testing.assert_array_equal(fitted.transform(table)[:, 0], want)
     assert not hasattr(fitted.decorrelator, "cdfs_")  # the one it was given stays as it was
@@ -50,26 +76,26 @@ def test_it_is_the_inner_decorrelator_fitted_on_background(events, fitted):
 def test_without_a_background_label_all_rows_are_fitted(events):
     table, label = events
     rows = table[label == 0]
-    part = us.TableDecorrelator(clone(FLOW), protected=["mass"]).fit(rows)
-    want = us.TableDecorrelator(clone(FLOW), protected=["mass"], background=0).fit(table, label)
+    part = us.TableDecorrelator(clone(SPLINE), protected=["mass"]).fit(rows)
+    want = us.TableDecorrelator(clone(SPLINE), protected=["mass"], background=0).fit(table, label)
     np.testing.assert_array_equal(part.transform(table), want.transform(table))
 
 
 def test_positions_name_the_same_columns(events, fitted):
     table, label = events
     for position in (1, -1):
-        by_position = us.TableDecorrelator(clone(FLOW), protected=[position], background=0)
+        by_position = us.TableDecorrelator(clone(SPLINE), protected=[position], background=0)
         flat = by_position.fit(table.to_numpy(), label).transform(table.to_numpy())
         np.testing.assert_array_equal(flat, fitted.transform(table))
 
 
-def test_weights_reach_the_inner_fit(events, fitted):
+def test_weights_reach_the_fit(events, fitted):
     table, label = events
     weight = np.where(label == 0, table.mass, 1.0)
     weighted = clone(fitted).fit(table, label, sample_weight=weight)
     assert np.abs(weighted.transform(table) - fitted.transform(table)).max() > 1e-4
     background = label == 0
-    alone = clone(FLOW).fit(
+    alone = clone(SPLINE).fit(
         table.tagger[background], table[["mass"]][background], sample_weight=weight[background]
     )
     want = alone.transform(table.tagger, table[["mass"]])
@@ -79,7 +105,7 @@ def test_weights_reach_the_inner_fit(events, fitted):
 def test_weights_of_other_rows_do_not_matter(events):
     """The total that has to be positive is that of the rows that are fitted."""
     table, label = events
-    spline = us.TableDecorrelator(us.SplineDecorrelator(), protected=["mass"], background=0)
+    spline = us.TableDecorrelator(clone(SPLINE), protected=["mass"], background=0)
     want = spline.fit(table, label).transform(table)
     weight = np.where(label == 0, 1.0, -10.0)
     weighted = clone(spline).fit(table, label, sample_weight=weight)
@@ -92,8 +118,8 @@ def test_many_scores_and_a_category(events):
     table, label = events
     table = table.assign(year=np.where(np.arange(len(table)) % 2, "2017", "2018"), other=1.0)
     table["other"] = table.tagger**3
-    inner = us.FlowDecorrelator(members=1, epochs=2, batch_size=250, categorical=["year"])
-    flat = us.TableDecorrelator(inner, protected=["mass", "year"], background=0)
+    spline = us.SplineDecorrelator(categorical=["year"])
+    flat = us.TableDecorrelator(spline, protected=["mass", "year"], background=0)
     out = flat.set_output(transform="pandas").fit_transform(table, label)
     assert out.columns.tolist() == ["tagger", "other"]
     assert out.index.equals(table.index)
@@ -146,9 +172,9 @@ def test_save_and_load(events, fitted, tmp_path):
 def test_what_cannot_be_fitted(events, protected, background, message):
     table, label = events
     with pytest.raises(ValueError, match=message):
-        us.TableDecorrelator(clone(FLOW), protected, background).fit(table, label)
+        us.TableDecorrelator(clone(SPLINE), protected, background).fit(table, label)
 
 
 def test_background_needs_labels(events):
     with pytest.raises(ValueError, match="background is 0; pass the labels as y"):
-        us.TableDecorrelator(clone(FLOW), ["mass"], background=0).fit(events[0])
+        us.TableDecorrelator(clone(SPLINE), ["mass"], background=0).fit(events[0])
