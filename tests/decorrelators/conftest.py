@@ -1,3 +1,9 @@
+"""Flows that the tests of a flow share.
+
+Those of one number of events, members and attributes share what XLA compiles, which takes longer
+than to train them: EVENTS with four members here, five hundred with two members in `quick`.
+"""
+
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -8,6 +14,8 @@ from scipy.stats import norm
 
 from unsculpt import FlowDecorrelator
 from unsculpt.datasets import toys
+
+EVENTS = 20_000
 
 
 class Fitted(NamedTuple):
@@ -31,43 +39,43 @@ def within(train, test):
     )
 
 
-def fitted(toy, background, test_background, signal=2_000, flow=None, **settings):
-    train = toy(background, 0, seed=1)
-    test = within(train, toy(test_background, signal, seed=2))
+def fitted(toy, events=EVENTS, flow=None, **settings):
+    train = toy(events, 0, seed=1)
+    test = within(train, toy(20_000, 2_000, seed=2))
     flow = flow or FlowDecorrelator(**{"members": 4} | settings)
     return Fitted(flow.fit(train.score, train.protected), train, test)
 
 
 @pytest.fixture(scope="session")
 def smooth():
-    return fitted(toys.smooth, 10_000, 20_000)
+    return fitted(toys.smooth)
 
 
 @pytest.fixture(scope="session")
 def tagger():
-    return fitted(toys.tagger, 20_000, 40_000)
+    return fitted(toys.tagger)
 
 
 @pytest.fixture(scope="session")
 def two_attributes():
-    return fitted(toys.two_attributes, 20_000, 20_000)
+    return fitted(toys.two_attributes)
 
 
 @pytest.fixture(scope="session")
 def atoms():
-    return fitted(toys.atoms, 10_000, 20_000)
+    return fitted(toys.atoms)
 
 
 @pytest.fixture(scope="session")
 def binary():
-    """The paper's appendix A with m as a category."""
-    return fitted(toys.appendix_a, 5_000, 10_000, categorical=[0])
+    """The paper's appendix A with m as a category, of the width of two attributes."""
+    return fitted(toys.appendix_a, categorical=[0])
 
 
 @pytest.fixture(scope="session")
 def paper():
     flow = FlowDecorrelator.paper(epochs=15)
-    return fitted(toys.smooth, 5_000, 10_000, flow=flow)
+    return fitted(toys.smooth, 5_000, flow=flow)
 
 
 class Channels(NamedTuple):
@@ -111,3 +119,9 @@ def quick():
 def events():
     """Five hundred background events of the tagger."""
     return toys.tagger(500, 0, seed=3)
+
+
+@pytest.fixture(scope="session")
+def rough(quick, events):
+    """That fit to them; copy it before changing it."""
+    return quick(events.score, events.protected, seed=4)

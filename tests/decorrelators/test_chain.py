@@ -15,30 +15,21 @@ def toy():
     return toys.smooth(1000, 0, seed=1)
 
 
+def new():
+    """Two methods that a fit in another order would tell apart."""
+    return us.KNNDecorrelator(0.3), us.SplineDecorrelator()
+
+
 @pytest.fixture(scope="module")
 def chain(toy):
-    first, second = us.FlowDecorrelator(**QUICK), us.FlowDecorrelator(**QUICK, seed=1)
+    first, second = new()
     return first.then(second).fit(toy.score, toy.protected)
 
 
 def test_the_second_is_fitted_on_what_the_first_gives(chain, toy):
-    first = us.FlowDecorrelator(**QUICK).fit(toy.score, toy.protected)
-    middle = first.transform(toy.score, toy.protected)
-    second = us.FlowDecorrelator(**QUICK, seed=1).fit(middle, toy.protected)
-    want = second.transform(middle, toy.protected)
-    np.testing.assert_array_equal(chain.transform(toy.score, toy.protected), want)
-
-
-def test_an_interrupted_fit_leaves_all_steps_as_they_were(toy, monkeypatch):
-    chain = us.SplineDecorrelator().then(us.DDTDecorrelator()).fit(toy.score, toy.protected)
-    want = chain.transform(toy.score, toy.protected)
-
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(us.DDTDecorrelator, "fit", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        chain.fit(toy.score**3, toy.protected)
+    first, second = new()
+    middle = first.fit(toy.score, toy.protected).transform(toy.score, toy.protected)
+    want = second.fit(middle, toy.protected).transform(middle, toy.protected)
     np.testing.assert_array_equal(chain.transform(toy.score, toy.protected), want)
 
 
@@ -53,34 +44,27 @@ def test_a_chain_inside_a_chain_is_fitted_in_place(toy):
 
 def test_weights_reach_every_step(toy):
     weight = toy.protected + 0.1
-    chain = us.FlowDecorrelator(**QUICK).then(us.FlowDecorrelator(**QUICK, seed=1))
-    chain.fit(toy.score, toy.protected, sample_weight=weight)
+    chain = us.Chain(list(new())).fit(toy.score, toy.protected, sample_weight=weight)
     first, second = chain.steps
+    alone = clone(first).fit(toy.score, toy.protected, sample_weight=weight)
     middle = first.transform(toy.score, toy.protected)
+    np.testing.assert_array_equal(middle, alone.transform(toy.score, toy.protected))
     alone = clone(second).fit(middle, toy.protected, sample_weight=weight)
     np.testing.assert_array_equal(
         second.transform(middle, toy.protected), alone.transform(middle, toy.protected)
     )
 
 
-def test_there_and_back(chain, toy):
+def test_the_inverse_leads_back(chain, toy):
     flat = chain.transform(toy.score, toy.protected)
     back = chain.inverse_transform(flat, toy.protected)
-    np.testing.assert_allclose(back, toy.score, atol=1e-3 * np.ptp(toy.score))
+    np.testing.assert_allclose(back, toy.score, atol=1e-9 * np.ptp(toy.score))
 
 
 def test_a_threshold_is_a_cut_on_the_first_score(chain, toy):
     cut = chain.threshold(0.2, toy.protected)
     passed = chain.transform(toy.score, toy.protected) > 0.8
     assert np.mean((toy.score > cut) == passed) > 0.999
-
-
-def test_save_and_load_as_one(chain, toy, tmp_path):
-    chain.save(tmp_path / "chain.unsculpt")
-    again = us.load(tmp_path / "chain.unsculpt")
-    np.testing.assert_array_equal(
-        again.transform(toy.score, toy.protected), chain.transform(toy.score, toy.protected)
-    )
 
 
 def test_longer_chains_are_flat():
@@ -115,11 +99,6 @@ def test_a_classifier_has_to_be_fitted_before(toy):
         Classifier().then(us.FlowDecorrelator()).fit(toy.score[:, None], toy.protected)
 
 
-def test_an_unfitted_chain_says_so(toy):
-    with pytest.raises(NotFittedError, match="Chain"):
-        us.FlowDecorrelator().then(us.FlowDecorrelator()).transform(toy.score, toy.protected)
-
-
 def test_a_stranger_on_top_is_refused():
     with pytest.raises(TypeError, match="then got str; expected a decorrelator or a Classifier"):
         us.FlowDecorrelator().then("flow")
@@ -145,6 +124,7 @@ def test_what_is_outside_is_marked_in_all_steps(toy):
         assert np.isnan(chain.inverse_transform([0.5], [99.0])).all()
 
 
+@pytest.mark.slow
 def test_marked_probabilities_are_passed_on():
     toy = toys.three_classes(500, 0, seed=1)
     quick = {"members": 1, "epochs": 1, "outside": "nan"}
@@ -154,12 +134,6 @@ def test_marked_probabilities_are_passed_on():
         flat = chain.transform(toy.score[:2], [toy.protected[0], 1e4])
     assert np.isnan(flat[1]).all()
     assert flat[0].sum() == pytest.approx(1)
-
-
-def test_scores_that_are_nan_are_refused_all_the_same(toy):
-    chain = us.SplineDecorrelator().then(us.SplineDecorrelator()).fit(toy.score, toy.protected)
-    with pytest.raises(ValueError, match="scores is NaN"):
-        chain.transform([np.nan], toy.protected[:1])
 
 
 def test_a_table_is_not_a_step():

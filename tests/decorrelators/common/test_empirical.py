@@ -59,7 +59,7 @@ def test_an_atom_maps_to_the_middle_of_its_jump():
     assert cdf(np.array([1.0]))[0] == pytest.approx(0.5, abs=0.05)
 
 
-def test_spread_fills_the_jump_of_an_atom_and_leaves_the_rest():
+def test_without_atoms_the_levels_fill_the_jump_and_the_rest_stays():
     values = np.concatenate([np.zeros(500), np.linspace(1, 2, 500)])
     cdf = EmpiricalCDF.measure(values, ones(values))
     levels = cdf.without_atoms(values, np.random.default_rng(0))

@@ -28,7 +28,7 @@ def train():
 
 @pytest.fixture(scope="session")
 def test():
-    return toys.appendix_a(20_000, 20_000, seed=2)
+    return toys.appendix_a(10_000, 10_000, seed=2)
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +48,7 @@ def flat(flow, toy):
     return max(kstest(latent[toy.protected[toy.background] == m], "norm").statistic for m in (0, 1))
 
 
+@pytest.mark.slow
 def test_without_labels_features_keep_their_direction(plain, test):
     latent = plain.transform(test.score, test.protected)
     background = test.background
@@ -56,6 +57,7 @@ def test_without_labels_features_keep_their_direction(plain, test):
     assert flat(plain, test) < 0.05
 
 
+@pytest.mark.slow
 def test_a_feature_mirrored_in_one_category_fits_as_well_and_separates_better(plain, train, test):
     def mirrored(toy):
         return np.where(toy.protected == 1, -toy.score, toy.score)
@@ -176,10 +178,8 @@ class TestDirections:
         np.testing.assert_allclose(log_widths, 0, atol=0.1)
 
 
-def test_labels_that_do_not_fit_are_named(plain, by_class, test):
+def test_labels_that_do_not_fit_are_named(by_class, test):
     few = test.score[:3], test.protected[:3]
-    with pytest.raises(ValueError, match="labels were given, but the fit had none"):
-        plain.log_prob(*few, labels=[0, 0, 1])
     with pytest.raises(ValueError, match=r"labels has 2 events of a class .* not among \[0, 1\]"):
         by_class.log_prob(*few, labels=[0, 2, 5])
     with pytest.raises(ValueError, match="labels has 2 events but features has 3"):

@@ -18,10 +18,6 @@ def broken(values, *bad):
 @pytest.mark.parametrize(
     ("scores", "protected", "weight", "message"),
     [
-        (broken(SCORE, np.nan, np.inf), MASS, None, "scores is NaN or infinite in 2 of 100 events"),
-        (SCORE, broken(MASS, -np.inf), None, "protected is NaN or infinite in 1 of 100 events"),
-        (SCORE, MASS, broken(SCORE, np.nan), "sample_weight is NaN or infinite in 1 of 100"),
-        ([], [], None, "scores is empty; expected at least one event"),
         (np.ones(N), MASS, None, "scores is 1 in all 100 events"),
         (SCORE, np.full(N, 80.0), None, "protected is 80 in all 100 events"),
         (
@@ -37,10 +33,7 @@ def broken(values, *bad):
             r"protected\[:, 1\] is 1 in all 100 events",
         ),
         (SCORE, MASS[:-1], None, "protected has 99 events but scores has 100"),
-        (SCORE, MASS, np.ones(3), "sample_weight has 3 events but scores has 100"),
-        (SCORE, MASS, np.zeros(N), "sample_weight sums to zero over 100 events"),
-        (SCORE, MASS, -np.ones(N), "sample_weight sums to -100 over 100 events"),
-        (SCORE, MASS, np.ones((N, 1)), r"sample_weight has shape \(100, 1\)"),
+        (SCORE, MASS, np.tile([1.0, -1.0], 50), "sample_weight sums to zero over 100 events"),
         (["a"] * N, MASS, None, r"scores holds .* values such as .*'a'.*; expected numbers"),
         (SCORE, MASS, ["a"] * N, "sample_weight holds .*; expected numbers"),
         (SCORE, ["ee"] * N, None, r"protected holds text such as 'ee'.*categorical=\[0\]"),
@@ -51,7 +44,6 @@ def broken(values, *bad):
         (np.empty((N, 0)), MASS, None, r"scores has shape \(100, 0\)"),
         (SCORE, np.empty((N, 0)), None, r"protected has shape \(100, 0\)"),
         (SCORE, pd.DataFrame(index=range(N)), None, r"protected has shape \(100, 0\)"),
-        (SCORE[:9], MASS[:9], None, "scores has 9 events; a fit needs at least 10"),
     ],
 )
 def test_bad_input_to_fit_is_named_and_counted(scores, protected, weight, message):
@@ -111,7 +103,6 @@ def test_an_unknown_categorical_column_is_named(which):
         ({"members": None}, "members is None; expected a whole number"),
         ({"validation": 1.0}, "validation is 1.0; expected a fraction"),
         ({"validation": -0.1}, "validation is -0.1"),
-        ({"outside": "drop"}, "outside is 'drop'; expected 'clip', 'raise' or 'nan'"),
         ({"recipe": "secret"}, "recipe is 'secret'; expected 'smooth' or 'paper'"),
     ],
 )
@@ -120,45 +111,32 @@ def test_a_bad_parameter_is_named(parameters, message):
         FlowDecorrelator(**parameters).fit(SCORE, MASS)
 
 
-@pytest.fixture(scope="module")
-def flow():
-    return FlowDecorrelator(members=2, epochs=1).fit(SCORE, MASS)
-
-
 @pytest.mark.parametrize("method", ["transform", "log_prob", "uncertainty", "inverse_transform"])
 @pytest.mark.parametrize(
     ("values", "protected", "message"),
     [
         (broken(SCORE, np.nan, np.nan), MASS, "is NaN or infinite in 2 of 100 events"),
         (SCORE, broken(MASS, np.nan), "protected is NaN or infinite in 1 of 100 events"),
-        ([], [], "is empty"),
-        (SCORE[:-1], MASS, "protected has 100 events but scores has 99"),
+        (SCORE[:-1], MASS, "protected has 100 events but (scores|levels) has 99"),
         (SCORE, np.column_stack([MASS, MASS]), "protected has 2 columns; expected 1: protected"),
         (np.column_stack([SCORE, SCORE]), MASS, "has 2 columns; the fit had 1"),
         (["a"] * N, MASS, "expected numbers"),
         (SCORE, ["ee"] * N, "protected holds text"),
     ],
-    ids=["nan", "nan mass", "empty", "length", "attributes", "columns", "text", "text mass"],
+    ids=["nan", "nan mass", "length", "attributes", "columns", "text", "text mass"],
 )
-def test_bad_input_after_the_fit_is_named_and_counted(flow, method, values, protected, message):
+def test_bad_input_after_the_fit_is_named_and_counted(rough, method, values, protected, message):
     with pytest.raises(ValueError, match=message):
-        getattr(flow, method)(values, protected)
-
-
-def test_a_missing_column_is_named(quick):
-    table = pd.DataFrame({"mass": MASS, "pt": MASS[::-1]})
-    flow = quick(SCORE, table, epochs=1)
-    with pytest.raises(ValueError, match=r"no column 'pt'; it has \['mass', 'eta'\]"):
-        flow.transform(SCORE, table.rename(columns={"pt": "eta"}))
+        getattr(rough, method)(values, protected)
 
 
 @pytest.mark.parametrize("efficiency", [0, 1, -0.1, 2, np.nan])
-def test_an_efficiency_is_between_zero_and_one(flow, efficiency):
+def test_an_efficiency_is_between_zero_and_one(rough, efficiency):
     with pytest.raises(ValueError, match=f"efficiency is {efficiency}; expected a number between"):
-        flow.threshold(efficiency, MASS)
+        rough.threshold(efficiency, MASS)
 
 
 @pytest.mark.parametrize("level", [-1e-3, 1.5])
-def test_levels_are_on_the_unit_interval(flow, level):
+def test_levels_are_on_the_unit_interval(rough, level):
     with pytest.raises(ValueError, match=r"levels runs from .* expected decorrelated scores"):
-        flow.inverse_transform([0.5, level], [80.0, 80.0])
+        rough.inverse_transform([0.5, level], [80.0, 80.0])

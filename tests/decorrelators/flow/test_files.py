@@ -1,3 +1,4 @@
+import copy
 import json
 import os
 import pickle
@@ -8,17 +9,11 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import unsculpt as us
 from unsculpt import FlowDecorrelator
 from unsculpt.saving import FORMAT, read_model, write_model
-
-
-@pytest.fixture
-def rough(quick, events):
-    return quick(events.score, events.protected, seed=4)
 
 
 @pytest.fixture
@@ -32,18 +27,25 @@ def about(path):
         return json.loads(file.metadata()["unsculpt"])
 
 
+def assert_same_bytes(flow, loaded, score, protected):
+    for method in ("transform", "log_prob", "uncertainty"):
+        one, two = (getattr(f, method)(score, protected) for f in (flow, loaded))
+        assert one.tobytes() == two.tobytes()
+    for of in (lambda f: f.threshold(0.1, protected), lambda f: f.sample(protected, seed=1)):
+        assert of(flow).tobytes() == of(loaded).tobytes()
+
+
 class TestRoundTrip:
+    def test_all_that_a_loaded_model_does_gives_the_same_bytes(self, rough, path, events):
+        assert_same_bytes(rough, us.load(path), events.score, events.protected)
+
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["tagger", "two_attributes", "binary", "paper", "atoms"])
-    def test_a_loaded_model_gives_the_same_bytes(self, name, request, tmp_path):
+    def test_of_every_kind(self, name, request, tmp_path):
         flow, train, _ = request.getfixturevalue(name)
         flow.save(tmp_path / "model")
         loaded = us.load(tmp_path / "model")
-        score, protected = train.score[:300], train.protected[:300]
-        for method in ("transform", "log_prob"):
-            one, two = (getattr(f, method)(score, protected) for f in (flow, loaded))
-            assert one.tobytes() == two.tobytes()
-        cuts = [f.threshold(0.1, protected).tobytes() for f in (flow, loaded)]
-        assert cuts[0] == cuts[1]
+        assert_same_bytes(flow, loaded, train.score[:300], train.protected[:300])
 
     def test_a_loaded_model_transforms_without_jax(self, path):
         code = (
@@ -61,27 +63,6 @@ class TestRoundTrip:
         one, two = (f.transform(events.score, events.protected) for f in (rough, us.load(path)))
         assert one.tobytes() == two.tobytes()
 
-    def test_categories_and_names_come_back(self, channels, tmp_path):
-        channels.flow.save(tmp_path / "model")
-        loaded = us.load(tmp_path / "model")
-        score, table = channels.score[:100], channels.table[:100]
-        swapped = table[["channel", "mass"]]
-        assert (
-            loaded.transform(score, swapped).tobytes()
-            == channels.flow.transform(score, table).tobytes()
-        )
-
-    def test_many_scores_come_back(self, quick, events, tmp_path):
-        scores = np.column_stack([events.score, -events.score])
-        flow = quick(scores, events.protected)
-        flow.save(tmp_path / "model")
-        loaded = us.load(tmp_path / "model")
-        assert (
-            loaded.transform(scores, events.protected).tobytes()
-            == flow.transform(scores, events.protected).tobytes()
-        )
-        assert loaded.sample(events.protected).shape == (500, 2)
-
     def test_parameters_and_history_come_back(self, rough, path):
         loaded = us.load(path)
         assert isinstance(loaded, FlowDecorrelator)
@@ -91,34 +72,24 @@ class TestRoundTrip:
 
     def test_the_columns_it_was_fitted_on_come_back(self, rough, path, tmp_path):
         assert us.load(path).source_ is None
-        rough.source_ = {"score": ["tagger"], "protected": ["mass / 1000"]}
-        rough.save(tmp_path / "named")
+        named = copy.copy(rough)
+        named.source_ = {"score": ["tagger"], "protected": ["mass / 1000"]}
+        named.save(tmp_path / "named")
         us.load(tmp_path / "named").save(tmp_path / "again")
-        assert us.load(tmp_path / "again").source_ == rough.source_
+        assert us.load(tmp_path / "again").source_ == named.source_
 
     def test_numbers_from_numpy_are_fine_as_parameters(self, quick, events, tmp_path):
-        flow = quick(events.score, events.protected, seed=np.int64(1), members=np.int32(2))
+        flow = quick(events.score, events.protected, seed=np.int64(4), members=np.int32(2))
         flow.save(tmp_path / "model")
-        assert us.load(tmp_path / "model").seed == 1
+        assert us.load(tmp_path / "model").seed == 4
 
     def test_a_parameter_changed_after_the_fit_does_not_break_the_file(
         self, rough, events, tmp_path
     ):
         before = rough.transform(events.score, events.protected)
-        rough.set_params(members=5, recipe="paper").save(tmp_path / "model")
+        copy.copy(rough).set_params(members=5, recipe="paper").save(tmp_path / "model")
         after = us.load(tmp_path / "model").transform(events.score, events.protected)
         assert before.tobytes() == after.tobytes()
-
-    def test_a_loaded_model_can_be_saved_again(self, path, tmp_path):
-        us.load(path).save(tmp_path / "again")
-        assert (tmp_path / "again").read_bytes() == path.read_bytes()
-
-    def test_pickle(self, rough, events):
-        copied = pickle.loads(pickle.dumps(rough))
-        assert (
-            copied.transform(events.score, events.protected).tobytes()
-            == rough.transform(events.score, events.protected).tobytes()
-        )
 
 
 class TestMetadata:
@@ -131,12 +102,6 @@ class TestMetadata:
         assert found["protected"][0]["name"] == "protected"
         assert found["protected"][0]["range"] == [events.protected.min(), events.protected.max()]
         assert found["scores"][0]["range"] == [events.score.min(), events.score.max()]
-
-    def test_it_has_the_names_and_categories_of_a_table(self, channels, tmp_path):
-        channels.flow.save(tmp_path / "model")
-        mass, channel = about(tmp_path / "model")["protected"]
-        assert mass["name"] == "mass"
-        assert channel == {"name": "channel", "categories": ["ee", "mm"]}
 
 
 class TestBadFiles:
@@ -237,12 +202,6 @@ class TestWriting:
 
 
 class TestEstimator:
-    def test_clone_copies_parameters_and_nothing_learned(self, rough):
-        fresh = clone(rough)
-        assert fresh.get_params() == rough.get_params()
-        with pytest.raises(NotFittedError):
-            fresh.transform([0.5], [80.0])
-
     def test_set_params(self):
         flow = FlowDecorrelator().set_params(members=3, seed=7)
         assert (flow.members, flow.seed) == (3, 7)
@@ -252,20 +211,17 @@ class TestEstimator:
     @pytest.mark.parametrize(
         "call",
         [
-            lambda flow, path: flow.transform([0.5], [80.0]),
-            lambda flow, path: flow.inverse_transform([0.5], [80.0]),
-            lambda flow, path: flow.threshold(0.1, [80.0]),
-            lambda flow, path: flow.log_prob([0.5], [80.0]),
-            lambda flow, path: flow.sample([80.0]),
-            lambda flow, path: flow.uncertainty([0.5], [80.0]),
-            lambda flow, path: flow.save(path),
+            lambda flow: flow.inverse_transform([0.5], [80.0]),
+            lambda flow: flow.threshold(0.1, [80.0]),
+            lambda flow: flow.log_prob([0.5], [80.0]),
+            lambda flow: flow.sample([80.0]),
+            lambda flow: flow.uncertainty([0.5], [80.0]),
         ],
-        ids=["transform", "inverse", "threshold", "log_prob", "sample", "uncertainty", "save"],
+        ids=["inverse", "threshold", "log_prob", "sample", "uncertainty"],
     )
-    def test_unfitted(self, call, tmp_path):
+    def test_unfitted(self, call):
         with pytest.raises(NotFittedError):
-            call(FlowDecorrelator(), tmp_path / "model")
-        assert not (tmp_path / "model").exists()
+            call(FlowDecorrelator())
 
 
 def test_arrays_in_another_byte_order_come_back(tmp_path):

@@ -7,11 +7,12 @@ import pytest
 from scipy.special import logit
 from scipy.stats import kstest, norm
 
+import unsculpt as us
 from unsculpt import FlowDecorrelator
 from unsculpt.datasets import toys
-from unsculpt.fitting.progress import EpochProgress
 
 MASSES = np.array([55.0, 80, 120, 250])
+PAPER = pytest.param("paper", marks=pytest.mark.slow)
 
 
 def background(toy):
@@ -49,6 +50,7 @@ class TestTruth:
         assert error(fitted) < limit
         assert error(fitted) < inclusive(fitted) / 5
 
+    @pytest.mark.slow
     def test_the_paper_recipe_comes_close_even_in_a_few_epochs(self, paper):
         assert error(paper) < 0.04
         assert error(paper) < inclusive(paper) / 3
@@ -73,7 +75,7 @@ class TestTruth:
         assert error(binary) < 0.02
 
     def test_a_binary_attribute_as_a_number(self):
-        train, test = toys.appendix_a(5000, 0, seed=1), toys.appendix_a(5000, 0, seed=2)
+        train, test = toys.appendix_a(20_000, 0, seed=1), toys.appendix_a(5000, 0, seed=2)
         flow = FlowDecorrelator(members=4).fit(train.score, train.protected)
         after = flow.transform(test.score, test.protected)
         assert np.abs(after - test.cdf(test.score, test.protected)).mean() < 0.02
@@ -96,6 +98,7 @@ class TestTruth:
         assert np.isfinite(atoms.flow.history_["train_loss"]).all()
         assert atoms.flow.history_["train_loss"].min() > -1
 
+    @pytest.mark.slow
     def test_mixed_continuous_and_categorical(self, channels):
         after = channels.flow.transform(channels.score, channels.table)
         assert np.abs(after - channels.exact).mean() < 0.02
@@ -104,6 +107,7 @@ class TestTruth:
             mass = channels.table["mass"].to_numpy()[here]
             assert furthest_from_uniform(after[here], mass) < 0.08
 
+    @pytest.mark.slow
     def test_a_thousand_events_beat_doing_nothing(self):
         train, test = toys.tagger(1000, 0, seed=1), toys.tagger(20_000, 0, seed=2)
         flow = FlowDecorrelator().fit(train.score, train.protected)
@@ -114,22 +118,16 @@ class TestTruth:
         assert after.mean() < np.abs(rank - truth).mean() / 3
         assert after.max() < 0.3
 
-    def test_twenty_events_run(self):
-        toy = toys.tagger(20, 0)
-        flow = FlowDecorrelator(members=2, epochs=2).fit(toy.score, toy.protected)
-        after = flow.transform(toy.score, toy.protected)
-        assert np.all((after >= 0) & (after <= 1))
-
 
 class TestInverse:
-    @pytest.mark.parametrize("name", ["smooth", "tagger", "two_attributes", "binary", "paper"])
+    @pytest.mark.parametrize("name", ["tagger", "two_attributes", PAPER])
     def test_inverse_undoes_transform(self, name, request):
         fitted = request.getfixturevalue(name)
         score, protected = fitted.train.score[:4000], fitted.train.protected[:4000]
         back = fitted.flow.inverse_transform(fitted.flow.transform(score, protected), protected)
         np.testing.assert_allclose(back, score, atol=1e-6 * np.ptp(score))
 
-    @pytest.mark.parametrize("name", ["smooth", "tagger", "two_attributes", "binary", "paper"])
+    @pytest.mark.parametrize("name", ["tagger", "two_attributes", PAPER])
     def test_transform_undoes_inverse(self, name, request):
         fitted = request.getfixturevalue(name)
         protected = fitted.train.protected[:4000]
@@ -214,8 +212,9 @@ class TestUncertainty:
         assert np.all(spread > 0)
         assert np.median(spread) < 0.03
 
-    def test_one_member_has_none(self, quick, events):
-        flow = quick(events.score, events.protected, members=1)
+    def test_one_member_has_none(self, rough, events):
+        flow = copy.copy(rough)
+        flow.cdfs_ = [replace(c, parameters=[p[:1] for p in c.parameters]) for c in rough.cdfs_]
         with pytest.raises(ValueError, match="members is 1; an uncertainty needs"):
             flow.uncertainty(events.score, events.protected)
 
@@ -223,12 +222,12 @@ class TestUncertainty:
 class TestWeights:
     def test_negative_weights_take_events_away(self):
         rng = np.random.default_rng(0)
-        toy = toys.smooth(6000, 0, seed=1)
-        m = rng.uniform(size=4000)
+        toy = toys.smooth(12_000, 0, seed=1)
+        m = rng.uniform(size=8000)
         # Junk that comes twice, with opposite signs: what is left is the toy.
-        score = np.concatenate([toy.score, rng.normal(2.0, 0.3, 4000)])
+        score = np.concatenate([toy.score, rng.normal(2.0, 0.3, 8000)])
         protected = np.concatenate([toy.protected, m])
-        weight = np.repeat([1.0, 1.0, -1.0], [6000, 2000, 2000])
+        weight = np.repeat([1.0, 1.0, -1.0], [12_000, 4000, 4000])
         truth = toy.cdf(toy.score, toy.protected)
 
         def distance(weight):
@@ -238,24 +237,7 @@ class TestWeights:
         assert distance(weight) < 0.03
         assert distance(weight) < distance(np.abs(weight)) / 3
 
-    def test_a_double_weight_is_a_duplicated_event(self):
-        toy = toys.tagger(4000, 0, seed=1)
-        twice = toy.score > np.median(toy.score)
-        copies = np.where(twice, 2, 1)
-        weighted = FlowDecorrelator(members=4).fit(
-            toy.score, toy.protected, sample_weight=copies.astype(float)
-        )
-        copied = FlowDecorrelator(members=4).fit(
-            np.repeat(toy.score, copies), np.repeat(toy.protected, copies)
-        )
-        plain = FlowDecorrelator(members=4).fit(toy.score, toy.protected)
-        one, two, none = (
-            flow.transform(toy.score, toy.protected) for flow in (weighted, copied, plain)
-        )
-        assert np.abs(one - two).mean() < 0.015
-        assert np.abs(one - none).mean() > 0.05
-
-    @pytest.mark.parametrize("recipe", ["smooth", "paper"])
+    @pytest.mark.parametrize("recipe", ["smooth", PAPER])
     def test_the_scale_of_the_weights_does_not_matter(self, quick, events, recipe):
         weight = np.random.default_rng(0).uniform(-0.3, 2, 500)
         one, two = (
@@ -266,57 +248,28 @@ class TestWeights:
         )
         assert one.tobytes() == two.tobytes()
 
-    def test_weights_of_one_are_no_weights(self, quick, events):
-        one = quick(events.score, events.protected, np.ones(500))
-        two = quick(events.score, events.protected)
-        np.testing.assert_array_equal(
-            one.transform(events.score, events.protected),
-            two.transform(events.score, events.protected),
-        )
-
 
 class TestScales:
-    @pytest.mark.parametrize("recipe", ["smooth", "paper"])
-    def test_gev_or_mev_give_the_same_answer(self, quick, events, recipe):
-        gev, mev = (
-            quick(events.score, unit * events.protected, recipe=recipe).transform(
-                events.score, unit * events.protected
-            )
-            for unit in (1, 1000)
-        )
-        np.testing.assert_allclose(gev, mev, atol=1e-6)
-
-    def test_shuffled_events_keep_their_answers(self, tagger):
-        score, mass = tagger.test.score[:5000], tagger.test.protected[:5000]
-        order = np.random.default_rng(0).permutation(5000)
-        np.testing.assert_array_equal(
-            tagger.flow.transform(score, mass)[order],
-            tagger.flow.transform(score[order], mass[order]),
-        )
-
     @pytest.mark.parametrize(
         "reparametrise",
-        [logit, lambda s: 1e3 * logit(s) - 40, lambda s: s**4],
-        ids=["logit", "margin", "fourth power"],
+        [lambda s: 1e3 * logit(s) - 40, lambda s: s**4],
+        ids=["margin", "fourth power"],
     )
-    def test_any_increasing_function_of_the_score_does(self, reparametrise):
-        toy = toys.tagger(5000, 0, seed=3)
-
-        def answer(score):
-            # Long enough to settle: where a shorter fit stops depends on the last digits.
-            flow = FlowDecorrelator(members=4).fit(score, toy.protected)
-            return flow.transform(score, toy.protected)
-
-        difference = np.abs(answer(toy.score) - answer(reparametrise(toy.score)))
+    def test_any_increasing_function_of_the_score_does(self, tagger, reparametrise):
+        score, mass = tagger.train.score, tagger.train.protected
+        other = reparametrise(score)
+        # Long enough to settle: where a shorter fit stops depends on the last digits.
+        flow = FlowDecorrelator(members=4).fit(other, mass)
+        difference = np.abs(tagger.flow.transform(score, mass) - flow.transform(other, mass))
         assert difference.mean() < 0.01
         assert difference.max() < 0.05
 
     def test_probabilities_saturated_at_zero_and_one_in_single_precision(self):
-        toy = toys.tagger(5000, 0, seed=1)
+        toy = toys.tagger(20_000, 0, seed=1)
         score = np.clip(1.4 * toy.score - 0.2, 0, 1).astype("f4")
         piled = (score == 0) | (score == 1)
         assert piled.mean() > 0.2
-        flow = FlowDecorrelator().fit(score, toy.protected)
+        flow = FlowDecorrelator(members=4).fit(score, toy.protected)
         after = flow.transform(score, toy.protected)
         truth = toy.cdf(toy.score, toy.protected)
         assert np.abs(after - truth)[~piled].mean() < 0.02
@@ -344,7 +297,7 @@ def three():
             norm.cdf(scores[:, 2], 4 * toy.protected, 1 + toy.protected),
         ]
     )
-    flow = FlowDecorrelator(members=3).fit(scores, toy.protected)
+    flow = FlowDecorrelator(members=2).fit(scores, toy.protected)
     return flow, scores, toy.protected, exact
 
 
@@ -363,7 +316,15 @@ class TestManyScores:
         assert flow.log_prob(scores[:7], some).shape == (7, 3)
         assert flow.uncertainty(scores[:7], some).shape == (7, 3)
         assert flow.inverse_transform(np.full((7, 3), 0.5), some).shape == (7, 3)
-        assert flow.history_["train_loss"].shape == (20, 9)
+        assert flow.history_["train_loss"].shape == (20, 6)
+
+    def test_they_come_back_from_a_file(self, three, tmp_path):
+        flow, scores, protected, _ = three
+        flow.save(tmp_path / "model")
+        loaded = us.load(tmp_path / "model")
+        one, two = (f.transform(scores, protected) for f in (flow, loaded))
+        assert one.tobytes() == two.tobytes()
+        assert loaded.sample(protected[:7]).tobytes() == flow.sample(protected[:7]).tobytes()
 
     def test_one_column_in_a_table_stays_a_table(self, quick, events):
         flow = quick(events.score[:, None], events.protected)
@@ -372,93 +333,34 @@ class TestManyScores:
         np.testing.assert_array_equal(after, flat[:, None])
         assert flow.threshold(0.1, MASSES).shape == (4, 1)
 
-    def test_a_wrong_number_of_columns_is_refused(self, three):
-        flow, scores, protected, _ = three
-        with pytest.raises(ValueError, match="scores has 2 columns; the fit had 3"):
-            flow.transform(scores[:, :2], protected)
+
+def test_thresholds_and_samples_are_marked_too(rough):
+    flow = copy.copy(rough).set_params(outside="nan")
+    for method in (lambda m: flow.threshold(0.1, m), flow.sample):
+        with pytest.warns(UserWarning, match=r"outside the fitted \[.*\] in 2 of 5 events"):
+            values = method(np.array([100.0, 20.0, 5000.0, 80.0, 60.0]))
+        assert np.isnan(values).tolist() == [False, True, True, False, False]
 
 
-class TestOutside:
-    PROTECTED = np.array([100.0, 20.0, 5000.0, 80.0, 60.0])
-    COUNTS = r"outside the fitted \[.*\] in 2 of 5 events"
+def test_samples_and_cuts_stay_in_the_range_of_the_fit(rough, events):
+    mass = np.full(50_000, 80.0)
+    low, high = events.score.min(), events.score.max()
+    assert low <= rough.sample(mass).min() <= rough.sample(mass).max() <= high
+    assert rough.threshold(1e-9, mass[:1])[0] <= high
 
-    def with_policy(self, tagger, outside):
-        return copy.copy(tagger.flow).set_params(outside=outside)
 
-    def test_clip_takes_the_nearest_fitted_value_and_says_how_often(self, tagger):
-        low, high = tagger.train.protected.min(), tagger.train.protected.max()
-        score = np.full(5, 0.5)
-        with pytest.warns(UserWarning, match=self.COUNTS):
-            clipped = self.with_policy(tagger, "clip").transform(score, self.PROTECTED)
-        nearest = tagger.flow.transform(score, np.clip(self.PROTECTED, low, high))
-        np.testing.assert_array_equal(clipped, nearest)
-
-    def test_nan_marks_those_events_alone_and_says_how_many(self, tagger):
-        score = np.full(5, 0.5)
-        with pytest.warns(UserWarning, match=self.COUNTS + ": they become NaN"):
-            marked = self.with_policy(tagger, "nan").transform(score, self.PROTECTED)
-        assert np.isnan(marked).tolist() == [False, True, True, False, False]
-        inside = ~np.isnan(marked)
-        np.testing.assert_array_equal(
-            marked[inside], tagger.flow.transform(score[inside], self.PROTECTED[inside])
-        )
-
-    def test_raise_counts_them(self, tagger):
-        with pytest.raises(ValueError, match="protected is " + self.COUNTS):
-            self.with_policy(tagger, "raise").transform(np.full(5, 0.5), self.PROTECTED)
-
-    @pytest.mark.parametrize("outside", ["clip", "raise"])
-    def test_an_unknown_category_has_no_nearest_one(self, channels, outside):
-        table = pd.DataFrame({"mass": [60.0, 70, 80], "channel": ["ee", "em", "mm"]})
-        message = r"channel is outside the fitted \['ee', 'mm'\] in 1 of 3 events"
-        with pytest.raises(ValueError, match=message):
-            self.with_policy(channels, outside).transform([0.0, 0, 0], table)
-
-    def test_an_unknown_category_becomes_nan_where_asked(self, channels):
-        table = pd.DataFrame({"mass": [60.0, 70, 80], "channel": ["ee", "em", "mm"]})
-        flow = self.with_policy(channels, "nan")
-        with pytest.warns(UserWarning, match="in 1 of 3 events: they become NaN"):
-            after = flow.transform([0.0, 0, 0], table)
-        assert np.isnan(after).tolist() == [False, True, False]
-
-    def test_thresholds_and_samples_are_marked_too(self, tagger):
-        flow = self.with_policy(tagger, "nan")
-        for method in (lambda m: flow.threshold(0.1, m), flow.sample):
-            with pytest.warns(UserWarning, match=self.COUNTS):
-                values = method(self.PROTECTED)
-            assert np.isnan(values).tolist() == [False, True, True, False, False]
+def test_the_table_agrees_with_the_flow_it_was_made_from(tagger):
+    score, mass = tagger.train.score, tagger.train.protected
+    (column,) = tagger.flow.cdfs_
+    features, _ = tagger.flow.attributes_.features(mass, "raise")
+    exact = replace(column, one_axis=False).cdf(score, features)
+    assert np.abs(tagger.flow.transform(score, mass) - exact).max() < 3e-4
 
 
 class TestInputs:
-    def test_columns_of_a_table_are_found_by_name(self, channels):
-        score, table = channels.score[:100], channels.table[:100]
-        expected = channels.flow.transform(score, table)
-        swapped = channels.flow.transform(score, table[["channel", "mass"]])
-        np.testing.assert_array_equal(expected, swapped)
-
-    def test_a_table_whose_columns_have_numbers_for_names(self, quick):
-        toy = toys.two_attributes(500, 0)
-        plain = quick(toy.score, toy.protected)
-        table = quick(toy.score, pd.DataFrame(toy.protected))
-        np.testing.assert_array_equal(
-            table.transform(toy.score, pd.DataFrame(toy.protected)),
-            plain.transform(toy.score, toy.protected),
-        )
-
-    @pytest.mark.parametrize(
-        "convert", [list, pd.Series, lambda x: np.asarray(x)[::-1].copy()[::-1], np.ma.asarray]
-    )
-    def test_lists_series_and_strided_arrays(self, tagger, convert):
-        score, mass = tagger.test.score[:100], tagger.test.protected[:100]
-        after = tagger.flow.transform(convert(score), convert(mass))
-        assert type(after) is np.ndarray
-        np.testing.assert_array_equal(after, tagger.flow.transform(score, mass))
-
-    def test_a_series_gives_its_name(self, quick, events):
-        mass = pd.Series(events.protected, name="jet_mass")
-        flow = quick(pd.Series(events.score, name="tagger"), mass, outside="raise")
-        with pytest.raises(ValueError, match="jet_mass is outside the fitted"):
-            flow.transform([0.5], [1e6])
+    @pytest.mark.parametrize("convert", [pd.Series, np.ma.asarray])
+    def test_any_kind_of_array_gives_a_plain_one(self, rough, events, convert):
+        assert type(rough.transform(convert(events.score), convert(events.protected))) is np.ndarray
 
     def test_single_precision_and_integers(self, quick, events):
         score = np.round(1000 * events.score).astype(int)
@@ -469,14 +371,6 @@ class TestInputs:
         np.testing.assert_array_equal(flow.transform(score.astype("f4"), mass), expected)
         assert expected.dtype == np.float64
 
-    def test_awkward_arrays(self, tagger):
-        ak = pytest.importorskip("awkward")
-        score, mass = tagger.test.score[:100], tagger.test.protected[:100]
-        np.testing.assert_array_equal(
-            tagger.flow.transform(ak.Array(score), ak.Array(mass)),
-            tagger.flow.transform(score, mass),
-        )
-
     def test_inputs_are_left_as_they_were(self, quick, events):
         score, mass, weight = events.score.copy(), events.protected.copy(), np.ones(500)
         quick(score, mass, weight).transform(score, mass)
@@ -486,42 +380,10 @@ class TestInputs:
 
 
 class TestFit:
-    def test_the_same_seed_gives_the_same_bytes(self, quick, events):
-        one, two = (
-            quick(events.score, events.protected, seed=5).transform(events.score, events.protected)
-            for _ in range(2)
-        )
-        assert one.tobytes() == two.tobytes()
-
-    def test_another_seed_gives_another_fit(self, quick, events):
-        one, two = (
-            quick(events.score, events.protected, seed=seed).transform(
-                events.score, events.protected
-            )
-            for seed in (5, 6)
-        )
+    def test_another_seed_gives_another_fit(self, quick, rough, events):
+        other = quick(events.score, events.protected)
+        one, two = (flow.transform(events.score, events.protected) for flow in (rough, other))
         assert one.tobytes() != two.tobytes()
-
-    def test_ctrl_c_leaves_the_previous_fit_as_it_was(self, quick, events, monkeypatch):
-        flow = quick(events.score, events.protected)
-        before = flow.transform(events.score, events.protected)
-
-        def interrupt(self, loss):
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as patch:
-            patch.setattr(EpochProgress, "advance", interrupt)
-            with pytest.raises(KeyboardInterrupt):
-                flow.fit(-events.score, 2 * events.protected)
-        after = flow.transform(events.score, events.protected)
-        assert before.tobytes() == after.tobytes()
-
-    def test_a_bad_refit_leaves_the_previous_fit_as_it_was(self, quick, events):
-        flow = quick(events.score, events.protected)
-        before = flow.transform(events.score, events.protected)
-        with pytest.raises(ValueError, match="scores is NaN"):
-            flow.fit(np.full(500, np.nan), events.protected)
-        assert before.tobytes() == flow.transform(events.score, events.protected).tobytes()
 
     def test_a_refit_forgets_the_previous_one(self, quick, events):
         flow = quick(events.score, events.protected)
@@ -531,6 +393,7 @@ class TestFit:
         new = (10 * events.score, events.protected + 1)
         assert flow.transform(*new).tobytes() == fresh.transform(*new).tobytes()
 
+    @pytest.mark.slow
     def test_validation_keeps_the_best_epoch(self, quick, events):
         flow = quick(events.score, events.protected, validation=0.2, epochs=4)
         history = flow.history_
@@ -559,21 +422,3 @@ class TestFit:
     def test_parameters_of_the_paper_recipe_can_be_changed(self):
         flow = FlowDecorrelator.paper(seed=3, epochs=2, outside="nan")
         assert (flow.seed, flow.epochs, flow.outside, flow.batch_size) == (3, 2, "nan", 256)
-
-
-def test_samples_and_cuts_stay_in_the_range_of_the_fit():
-    toy = toys.tagger(1000, 0, seed=4)
-    flow = FlowDecorrelator(members=1, epochs=2).fit(toy.score, toy.protected)
-    mass = np.full(50_000, 80.0)
-    low, high = toy.score.min(), toy.score.max()
-    assert low <= flow.sample(mass).min() <= flow.sample(mass).max() <= high
-    assert flow.threshold(1e-9, mass[:1])[0] <= high
-
-
-def test_the_table_agrees_with_the_flow_it_was_made_from():
-    toy = toys.tagger(20_000, 0, seed=5)
-    flow = FlowDecorrelator(members=2).fit(toy.score, toy.protected)
-    (column,) = flow.cdfs_
-    features, _ = flow.attributes_.features(toy.protected, "raise")
-    exact = replace(column, one_axis=False).cdf(toy.score, features)
-    assert np.abs(flow.transform(toy.score, toy.protected) - exact).max() < 3e-4

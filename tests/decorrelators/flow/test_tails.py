@@ -1,3 +1,4 @@
+from functools import cache
 from unittest.mock import patch
 
 import numpy as np
@@ -150,6 +151,7 @@ def test_a_score_that_does_not_depend_on_the_attribute_stays_as_it_is(mass):
         assert abs(flat - grid).max() < limit
 
 
+@pytest.mark.slow
 def test_the_flow_follows_a_score_that_turns_in_the_tail():
     def response(mass):
         return np.sin(2 * mass) + np.random.default_rng(1).normal(size=len(mass))
@@ -169,38 +171,42 @@ def test_the_flow_follows_a_score_that_turns_in_the_tail():
 
 
 @pytest.fixture(scope="module")
-def fitted(mass):
-    """A flow of one attribute with a tail, and one with another attribute beside it."""
+def fit(mass):
+    """A flow of one attribute with a tail, or with another attribute beside it."""
     score = np.random.default_rng(1).normal(size=EVENTS) + mass**2
-    return {
-        name: (us.FlowDecorrelator(members=2, epochs=5).fit(score, protected), score, protected)
-        for name, protected in {
-            "one": mass,
-            "two": np.column_stack([np.linspace(0, 1, EVENTS), mass]),
-        }.items()
-    }
+    tables = {"one": mass, "two": np.column_stack([np.linspace(0, 1, EVENTS), mass])}
+
+    @cache
+    def fit(name):
+        flow = us.FlowDecorrelator(members=2, epochs=5).fit(score, tables[name])
+        return flow, score, tables[name]
+
+    return fit
 
 
-def test_the_table_keeps_up_with_the_ramps(fitted):
-    flow, score, mass = fitted["one"]
+ATTRIBUTES = ["one", pytest.param("two", marks=pytest.mark.slow)]
+
+
+def test_the_table_keeps_up_with_the_ramps(fit):
+    flow, score, mass = fit("one")
     (column,) = flow.cdfs_
     features, _ = flow.attributes_.features(mass, "raise")
     exact = column._members(column.coordinate(score), features)[0].mean(axis=0)
     np.testing.assert_allclose(flow.transform(score, mass), exact, atol=3e-3)
 
 
-@pytest.mark.parametrize("name", ["one", "two"])
-def test_scores_of_the_tail_come_back(fitted, name):
-    flow, score, protected = fitted[name]
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_scores_of_the_tail_come_back(fit, name):
+    flow, score, protected = fit(name)
     tail = protected.T[-1] > 1 if name == "two" else protected > 1
     flat = flow.transform(score[tail], protected[tail])
     back = flow.inverse_transform(flat, protected[tail])
     np.testing.assert_allclose(back, score[tail], atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["one", "two"])
-def test_tails_survive_a_file(fitted, name, tmp_path):
-    flow, score, protected = fitted[name]
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_tails_survive_a_file(fit, name, tmp_path):
+    flow, score, protected = fit(name)
     flow.save(tmp_path / "flow.unsculpt")
     again = us.load(tmp_path / "flow.unsculpt")
     for method in ("transform", "log_prob"):

@@ -29,9 +29,9 @@ class TestBases:
 
     def test_centre_and_edge_are_finite(self, base, dimensions):
         points = np.array([[0.0] * dimensions, [100.0] * dimensions])
-        there = from_normal(points, base)
-        assert np.isfinite(there).all()
-        assert np.isfinite(to_normal(there, base)).all()
+        even = from_normal(points, base)
+        assert np.isfinite(even).all()
+        assert np.isfinite(to_normal(even, base)).all()
 
 
 def norms(vectors):
@@ -41,11 +41,11 @@ def norms(vectors):
 def test_no_class_is_special():
     """Renaming the classes turns the plane; it changes no distance."""
     scores = np.random.default_rng(3).dirichlet([1, 2, 3, 4], size=100)
-    there, renamed = (VectorCoordinates.measure(s)(s) for s in (scores, scores[:, [2, 0, 3, 1]]))
-    np.testing.assert_allclose(norms(there - there[0]), norms(renamed - renamed[0]), atol=1e-9)
+    plane, renamed = (VectorCoordinates.measure(s)(s) for s in (scores, scores[:, [2, 0, 3, 1]]))
+    np.testing.assert_allclose(norms(plane - plane[0]), norms(renamed - renamed[0]), atol=1e-9)
 
 
-def test_probabilities_there_and_back():
+def test_the_inverse_leads_back_to_the_probabilities():
     scores = np.random.default_rng(4).dirichlet([1, 2, 3], size=100)
     coordinates = VectorCoordinates.measure(scores)
     assert coordinates.simplex
