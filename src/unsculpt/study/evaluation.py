@@ -33,15 +33,12 @@ def evaluate(
         "expected_auc": metrics.expected_auc(*events, bins=20, sample_weight=weight),
     }
     for end, window, bins in REGIONS:
-        where: dict[str, Any] = {"bins": bins, "window": window, "sample_weight": weight}
-        ideal = metrics.ideal_inverse_jsd(*events, **where)
+        point = metrics.working_point(*events, bins=bins, window=window, sample_weight=weight)
         numbers |= {
-            f"r50{end}": metrics.rejection(
-                score, label, protected=mass, window=window, sample_weight=weight
-            ),
-            f"inverse_jsd50{end}": metrics.inverse_jsd(*events, **where),
-            f"ideal{end}": ideal.mean,
-            f"ideal_spread{end}": ideal.spread,
+            f"r50{end}": point.rejection,
+            f"inverse_jsd50{end}": point.inverse_jsd,
+            f"ideal{end}": point.ideal.mean,
+            f"ideal_spread{end}": point.ideal.spread,
         }
     return numbers
 
