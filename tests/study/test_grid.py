@@ -1,5 +1,6 @@
 import io
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -109,3 +110,11 @@ def test_the_plan_comes_first(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(grid, "perform", perform)
     with pytest.raises(KeyboardInterrupt):
         grid.run(tiny, tmp_path, console=Console(file=said))
+
+
+def test_the_plan_leaves_all_cores_to_the_fits(folder, tiny, monkeypatch):
+    calls, device = [], SimpleNamespace(device_kind="cpu")
+    monkeypatch.setattr(grid, "cores_as_devices", lambda: calls.append("cores as devices"))
+    monkeypatch.setattr(grid.jax, "devices", lambda: calls.append("JAX starts") or [device])
+    grid.run(tiny, folder, console=Console(file=io.StringIO()))
+    assert calls == ["cores as devices", "JAX starts"]

@@ -10,6 +10,7 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
+from unsculpt.devices import cores_as_devices
 from unsculpt.study.cluster import complete_on_cluster
 from unsculpt.study.folder import Folder
 from unsculpt.study.presets import PRESETS, Preset
@@ -70,6 +71,7 @@ def study(output: str | Path, *, console: Console | None = None) -> Path:
 
 def _show_plan(folder: Folder, todo: list[Task], console: Console) -> None:
     """Print what is to be trained; tasks that are done say so."""
+    cores_as_devices()  # first: to ask JAX for its device starts it
     table = Table(
         "task",
         "models",
