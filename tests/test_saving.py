@@ -48,7 +48,5 @@ def test_a_class_that_nobody_has_imported(tmp_path):
     assert type(us.load(tmp_path / "mine.unsculpt")) is Mine
     assert methods()["spline"] is us.SplineDecorrelator
     del us.saving.MODELS["Mine"]
-    with pytest.raises(
-        ValueError, match=r"holds a 'Mine'; this unsculpt knows .*import its"
-    ):
+    with pytest.raises(ValueError, match=r"holds a 'Mine'; this unsculpt knows .*import its"):
         us.load(tmp_path / "mine.unsculpt")
