@@ -5,6 +5,7 @@ processes they start and the next run read. Numba's go to a folder for each work
 start side by side may break a common one, and then every import of dcor aborts.
 """
 
+import ctypes
 import gc
 import os
 import platform
@@ -25,6 +26,9 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(PROGRAMS))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
+# A quarter of the core seconds less; `XLA_FLAGS= pytest` takes the level that users have.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 if WORKER:
     os.environ["NUMBA_CACHE_DIR"] = str(COMPILED / "numba" / WORKER)
@@ -41,6 +45,8 @@ def _tidy():
     if jax := sys.modules.get("jax"):
         jax.clear_caches()
     gc.collect()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).malloc_trim(0)  # or what was freed stays with the process
 
 
 def peak_memory():
