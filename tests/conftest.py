@@ -50,7 +50,7 @@ def _tidy():
 
 
 def pytest_collection_modifyitems(items):
-    """Keep together, on one worker, what shares fitted models: a file, or a kind in the contract."""
+    """Keep on one worker what shares fitted models: a file, and a kind in the contract."""
     for item in items:
         kind = getattr(item, "callspec", None) and item.callspec.params.get("kind")
         group = f"{item.path}{getattr(kind, '__name__', '')}"
