@@ -23,7 +23,7 @@ from unsculpt.study.presets import PRESETS
 from unsculpt.study.results import Results, families, family
 from unsculpt.study.sample import Splits
 from unsculpt.study.steps import new_flow
-from unsculpt.study.tasks import tasks
+from unsculpt.study.tasks import trainings
 
 TRAININGS = 6
 FIRST_SEED = PRESETS["paper"].seeds  # the study has those before
@@ -50,7 +50,7 @@ def main(path: str) -> None:
     }
 
     jets, classifiers, fit, scores = Splits(train, both, ""), [], [], []
-    for task in tasks(PRESET, ""):
+    for task in trainings(PRESET, ""):
         if task.step == "classifier" and task.family != "published DisCo":
             settings = [(alpha, FIRST_SEED + seed) for _, alpha, seed in task.models]
             of_family = train_family(task.family, settings, task.epochs, jets, *task.options)

@@ -19,7 +19,7 @@ from sculpting import BINS, TEST_BACKGROUND, TEST_SIGNAL, jsd
 
 from unsculpt import FlowDecorrelator, metrics
 from unsculpt.datasets import toys
-from unsculpt.decorrelators import flow_ensemble as flows
+from unsculpt.decorrelators.flow import ensemble as flows
 from unsculpt.flows.spline_flow import PLACES
 
 EVENTS, STRENGTHS = (2_000, 10_000, 50_000, 110_000), (0.0, 30.0, 100.0)

@@ -19,6 +19,7 @@ import time
 import warnings
 
 import numpy as np
+from class_clouds import class_clouds
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy.linalg import helmert
 from scipy.special import softmax
@@ -27,7 +28,6 @@ from unsculpt import FeatureDecorrelator, TransportDecorrelator, metrics
 from unsculpt.classifiers import Classifier
 from unsculpt.datasets import load_jets, toys
 from unsculpt.decorrelators.transport.coordinates import log_ratios
-from unsculpt.plots import class_clouds
 
 BINS = np.linspace(50, 300, 51)
 PAIRS = [(1, 0), (2, 0), (1, 2)]

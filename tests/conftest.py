@@ -1,12 +1,85 @@
-"""For all tests: each worker compiles dcor's functions for itself.
+"""For all tests: what was compiled is kept and shared, and memory has a limit.
 
-Workers that start side by side write them to one cache, which may break it: then every import of
-dcor aborts, and pytest-xdist ends with all workers down and no failure.
+XLA's compiler takes most of the time, so its programs stay in a folder that all workers, the
+processes they start and the next run read. Numba's go to a folder for each worker: workers that
+start side by side may break a common one, and then every import of dcor aborts.
 """
 
+import ctypes
+import gc
 import os
-import tempfile
+import platform
+import resource
+import shutil
+import sys
+from pathlib import Path
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    CACHE = tempfile.TemporaryDirectory(prefix="numba-")
-    os.environ["NUMBA_CACHE_DIR"] = CACHE.name
+import pytest
+
+COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "d"
+MOST_MEMORY = 2e9  # bytes, of one worker
+PEAKS = {}
+
+# By machine: programs for one processor may not run on another.
+PROGRAMS = COMPILED / "jax" / (platform.node() or "here")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(PROGRAMS))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+# A quarter of the core seconds less; `XLA_FLAGS= pytest` takes the level that users have.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+if WORKER:
+    os.environ["NUMBA_CACHE_DIR"] = str(COMPILED / "numba" / WORKER)
+elif sum(file.stat().st_size for file in PROGRAMS.parent.rglob("*")) > 2**29:
+    shutil.rmtree(PROGRAMS.parent)  # those of older code as well
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tidy():
+    """Let go of a file's programs and figures: a worker would end with thousands of them."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+    if jax := sys.modules.get("jax"):
+        jax.clear_caches()
+    gc.collect()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).malloc_trim(0)  # or what was freed stays with the process
+
+
+def pytest_collection_modifyitems(items):
+    """Keep on one worker what shares fitted models: a file, and a kind in the contract."""
+    for item in items:
+        kind = getattr(item, "callspec", None) and item.callspec.params.get("kind")
+        group = f"{item.path}{getattr(kind, '__name__', '')}"
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def peak_memory():
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    PEAKS[node.gateway.id] = getattr(node, "workeroutput", {}).get("peak_memory", 0)
+
+
+def pytest_sessionfinish(session):
+    if WORKER:
+        session.config.workeroutput["peak_memory"] = peak_memory()
+        return
+    if not PEAKS:
+        PEAKS["peak"] = peak_memory()
+    if max(PEAKS.values()) > MOST_MEMORY and not session.exitstatus:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    worst = max(PEAKS.values(), default=0)
+    peaks = ", ".join(f"{name} {peak / 1e9:.2f} GB" for name, peak in sorted(PEAKS.items()))
+    terminalreporter.write_line(f"memory: {peaks}")
+    if worst > MOST_MEMORY:
+        terminalreporter.write_line(f"ERROR: more than {MOST_MEMORY / 1e9:.0f} GB", red=True)

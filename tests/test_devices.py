@@ -27,9 +27,9 @@ x = rng.uniform(-1, 1, 1100).astype("f4")
 y = 2 * x + rng.normal(0, 0.3, 1100).astype("f4")
 found = {}
 for members in (1, 2, 3, 4):
-    for can_split_batches in (False, True):
+    for can_split_batches in (False, True)[: 1 + (members < 3)]:  # with more it does not matter
         fitted = fit(
-            Line(jnp.zeros(members), jnp.zeros(members)), squares, (x, y), epochs=20,
+            Line(jnp.zeros(members), jnp.zeros(members)), squares, (x, y), epochs=5,
             batch_size=256, learning_rate=0.1, seed=1, can_split_batches=can_split_batches,
             validation=0.1, keep="best",
         )
@@ -40,10 +40,10 @@ print(json.dumps({"devices": len(jax.devices()), "found": found}))
 
 
 def run(code, **environment):
-    clean = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    quick = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
     out = subprocess.run(
         [sys.executable, "-c", code],
-        env=clean | environment,
+        env=os.environ | quick | environment,
         capture_output=True,
         text=True,
         check=True,
@@ -58,11 +58,18 @@ def test_shared_out_or_not_the_fit_is_the_same():
         np.testing.assert_allclose(four["found"][name], expected, rtol=1e-4, err_msg=name)
 
 
+# Stops where training would start.
 FIT = """
-import numpy as np, unsculpt as us
+import jax, numpy as np, unsculpt as us
+from unsculpt.fitting import engine
+
+def stop(*batches):
+    print(len(jax.devices("cpu")))
+    raise SystemExit
+
+engine.share_out = stop
 rng = np.random.default_rng(0)
 us.FlowDecorrelator(members=1, epochs=1).fit(rng.normal(size=50), rng.uniform(size=50))
-import jax; print(len(jax.devices("cpu")))
 """
 
 

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from unsculpt import FeatureDecorrelator, FlowDecorrelator, metrics, plots
+from unsculpt import FeatureDecorrelator, FlowDecorrelator, metrics
 from unsculpt.classifiers import Classifier
 from unsculpt.datasets import toys
+from unsculpt.study.figures.appendix_a import (
+    MAPS,
+    appendix_a_dataset,
+    appendix_a_representations,
+)
 
 IMAGES = Path(__file__).parents[1] / "images"
 
@@ -50,17 +55,14 @@ def main() -> None:
     seeds = range(parser.parse_args().seeds)
     train, test = toys.appendix_a(5_000, 5_000, seed=1), toys.appendix_a(50_000, 50_000, seed=2)
 
-    exact = {
-        "$f_1$: shifted": toys.appendix_a_decorrelated(test, mirrored=False),
-        "$f_2$: shifted and mirrored": toys.appendix_a_decorrelated(test, mirrored=True),
-    }
     figures = {
-        "appendix-a-data": plots.appendix_a_dataset(test.score, test.protected, test.label),
-        "appendix-a-ratios": plots.appendix_a_representations(exact, test.label),
+        "appendix-a-data": appendix_a_dataset(test),
+        "appendix-a-ratios": appendix_a_representations(test),
     }
     for name, figure in figures.items():
         figure.savefig(IMAGES / f"{name}.png", dpi=120)
-    for name, (score, ratio) in exact.items():
+    for name, mirror in MAPS.items():
+        score, ratio = toys.appendix_a_decorrelated(test, mirrored=mirror)
         print(f"{name}: AUC {metrics.auc(ratio, test.label):.4f}, D {sculpting(score, test):.4f}")
 
     b = train.background

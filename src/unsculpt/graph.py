@@ -106,8 +106,8 @@ class Graph:
     def constant(self, array: ArrayLike) -> Value:
         """Return an array that never changes; only NumPy's integers are not double."""
         name = f"constant_{len(self.constants)}"
-        whole = isinstance(array, np.ndarray | np.integer) and array.dtype.kind == "i"
-        self.constants[name] = np.asarray(array, dtype=np.int64 if whole else np.float64)
+        integers = isinstance(array, np.ndarray | np.integer) and array.dtype.kind == "i"
+        self.constants[name] = np.asarray(array, dtype=np.int64 if integers else np.float64)
         return Value(self, name)
 
     def add(self, operation: str, *operands: Operand, **options: Any) -> Value:

@@ -53,7 +53,7 @@ def numbers(values: Any, name: str) -> Floats:
     """Return finite float64 numbers, in the shape they came in."""
     array = as_array(values, name)
     try:
-        if array.dtype.kind in "USc":
+        if array.dtype.kind in "USVcmM":
             raise TypeError
         floats = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):

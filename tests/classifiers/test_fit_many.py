@@ -24,21 +24,22 @@ def assert_alike(one, other, events):
     )
 
 
-@pytest.fixture
-def several(quick):
-    return [Classifier.disco(alpha, seed=seed, **quick) for alpha in (0, 2, 10) for seed in (0, 1)]
+@pytest.fixture(scope="module")
+def several(quick, events):
+    """Fitted together."""
+    new = [Classifier.disco(alpha, seed=seed, **quick) for alpha in (0, 2, 10) for seed in (0, 1)]
+    fitted = fit_many(new, events.X, events.y, protected=events.mass)
+    assert fitted == new
+    return fitted
 
 
 def test_each_is_what_it_would_be_alone(several, events):
-    fitted = fit_many(several, events.X, events.y, protected=events.mass)
-    assert fitted == several
-    for classifier in fitted:
+    for classifier in several:
         alone = clone(classifier).fit(events.X, events.y, protected=events.mass)
         assert_alike(classifier, alone, events)
 
 
 def test_seeds_and_strengths_make_them_differ(several, events):
-    fit_many(several, events.X, events.y, protected=events.mass)
     scores = [classifier.predict_proba(events.X)[:, 1] for classifier in several]
     for i, one in enumerate(scores):
         for other in scores[:i]:
@@ -68,9 +69,10 @@ def test_those_that_do_not_fit_in_memory_take_turns(several, events, monkeypatch
 
     monkeypatch.setattr(training, "_train_together", watched)
     copies = [clone(classifier) for classifier in several]
-    fit_many(several, events.X, events.y, protected=events.mass)
+    fit_many(copies, events.X, events.y, protected=events.mass)
     assert sizes == [2, 4]
     sizes.clear()
+    copies = [clone(classifier) for classifier in several]
     monkeypatch.setattr(training, "MEMORY", 10_000_000)
     fit_many(copies, events.X, events.y, protected=events.mass)
     assert sizes == [2, 2, 2]

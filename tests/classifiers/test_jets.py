@@ -6,6 +6,7 @@ import pytest
 from unsculpt import datasets, metrics
 from unsculpt.classifiers import Classifier, fit_many
 
+pytestmark = pytest.mark.slow
 SEEDS = range(3)
 
 

@@ -1,3 +1,5 @@
+from functools import cache, partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,8 +15,20 @@ from unsculpt.classifiers.objective import Contest, Objective
 from unsculpt.penalties import distance_correlation, moment_decomposition
 
 
+@cache
 def network(scores=1):
-    return Network.new((2, 8, scores), "relu", key=jax.random.key(0))
+    new = eqx.filter_jit(partial(Network.new, (2, 8, scores), "relu"))
+    return new(key=jax.random.key(0))
+
+
+@cache
+def adversary(attributes=1):
+    return eqx.filter_jit(partial(Adversary.new, 1, attributes))(key=jax.random.key(0))
+
+
+@eqx.filter_jit
+def log_prob(adversary, scores, attributes):
+    return adversary.log_prob(scores, attributes)
 
 
 def batch(n=300, classes=2, attributes=1):
@@ -97,21 +111,16 @@ def test_equal_objectives_are_one_to_the_compiler():
 
 
 class TestAdversary:
-    @pytest.fixture
-    def adversary(self):
-        return Adversary.new(1, 1, key=jax.random.key(0))
-
-    def test_its_density_integrates_to_one(self, adversary):
+    def test_its_density_integrates_to_one(self):
         at = np.linspace(-30, 30, 20_001)[:, None].astype("f4")
         for score in (0.0, 0.5, 1.0):
-            density = jnp.exp(adversary.log_prob(jnp.full((len(at), 1), score), at))
+            density = np.exp(log_prob(adversary(), np.full((len(at), 1), score, "f4"), at))
             assert trapezoid(density, at[:, 0]) == pytest.approx(1, abs=1e-3)
 
     def test_attributes_are_independent_within_a_component(self):
-        adversary = Adversary.new(1, 2, key=jax.random.key(0))
         axis = np.linspace(-15, 15, 301)
         grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2).astype("f4")
-        density = jnp.exp(adversary.log_prob(jnp.zeros((len(grid), 1)), grid))
+        density = np.exp(log_prob(adversary(2), np.zeros((len(grid), 1), "f4"), grid))
         assert float(density.sum()) * 0.1**2 == pytest.approx(1, abs=1e-3)
 
     def test_a_reversed_gradient_is_minus_its_strength(self):
@@ -119,22 +128,24 @@ class TestAdversary:
         slope = jax.grad(lambda x: reverse_gradient(x, 5.0) ** 2)(2.0)
         assert float(slope) == -5 * 4
 
-    def test_it_learns_what_the_classifier_unlearns(self, adversary):
-        (x, y, m), weight = batch()
-        contest = Contest(network(), adversary)
+    def test_it_learns_what_the_classifier_unlearns(self):
+        (x, y, m), weight = jax.tree.map(jnp.asarray, batch())
+        contest = Contest(network(), adversary())
         objective = Objective(None, (), 200)
+        slopes = eqx.filter_jit(eqx.filter_grad(lambda c: objective(c, (x, y, m), weight, 2.0)))
+        ours = slopes(contest)
 
-        def slope(strength):
-            return jax.grad(lambda c: loss(objective, c, (x, y, m), weight, strength))(contest)
+        b = np.asarray(y) == 0
 
         def surprise(adversary, network):
-            b = y == 0
             log_prob = adversary.log_prob(jax.nn.sigmoid(network(x[b])), m[b])
             return -jnp.average(log_prob, weights=weight[b])
 
-        mine, theirs = jax.grad(surprise, argnums=(0, 1))(adversary, contest.network)
-        for a, b in zip(*map(jax.tree.leaves, (slope(2.0).adversary, mine)), strict=True):
+        both = eqx.filter_jit(jax.grad(surprise, argnums=(0, 1)))
+        mine, theirs = both(adversary(), contest.network)
+        for a, b in zip(*map(jax.tree.leaves, (ours.adversary, mine)), strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5)
-        plain = jax.grad(lambda c: loss(Objective(), c, (x, y, None), weight))(contest).network
-        for a, b, c in zip(*map(jax.tree.leaves, (slope(2.0).network, plain, theirs)), strict=True):
+        plain = eqx.filter_jit(eqx.filter_grad(lambda c: Objective()(c, (x, y, None), weight, 0.0)))
+        unopposed = plain(contest).network
+        for a, b, c in zip(*map(jax.tree.leaves, (ours.network, unopposed, theirs)), strict=True):
             np.testing.assert_allclose(a, b - 2 * c, atol=1e-5)

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from unsculpt import experiments
+from unsculpt import study
 from unsculpt.cli import app
 
 
@@ -15,7 +15,7 @@ from unsculpt.cli import app
 def calls(monkeypatch, tmp_path):
     calls = []
     monkeypatch.setattr(
-        experiments, "run", lambda *args, **options: calls.append((args, options)) or tmp_path
+        study, "run", lambda *args, **options: calls.append((args, options)) or tmp_path
     )
     return calls
 
@@ -38,7 +38,7 @@ def test_one_object_for_scripts(monkeypatch, tmp_path):
         console.print("a plan")
         return table
 
-    monkeypatch.setattr(experiments, "run", run)
+    monkeypatch.setattr(study, "run", run)
     options = ["reproduce", "--output", str(tmp_path), "--no-figures"]
     assert "a plan" in CliRunner().invoke(app, options).output
     assert CliRunner().invoke(app, [*options, "--quiet"]).output == ""

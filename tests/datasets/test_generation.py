@@ -9,6 +9,7 @@ for needed in ("numba", "awkward", "fastjet", "pythia8mc"):
 
 from unsculpt.datasets import COLUMNS, generate
 
+pytestmark = pytest.mark.slow
 SIZE = {"qcd": 50, "w": 30, "part": 30, "seed": 7}
 
 

@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "fairness.md"
 
 

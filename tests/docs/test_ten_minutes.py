@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import uproot
 
+pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "ten-minutes.md"
 
 

@@ -113,11 +113,11 @@ def two_scores():
 @pytest.fixture(scope="session")
 def long_tails():
     """Two attributes, the second with a tail on either side."""
-    rng, events = np.random.default_rng(1), 30_000
+    rng, events = np.random.default_rng(1), 20_000
     ends = np.where(np.arange(events) % 100 == 0, 10, 1) * rng.uniform(-1, 1, events)
     table = {"even": rng.uniform(0, 1, events), "ends": ends}
     score = rng.normal(ends)
-    model = quick().fit(score, pd.DataFrame(table))
+    model = quick(batch_size=1000).fit(score, pd.DataFrame(table))
     slope = model.cdfs_[0].tails.slope[1]
     assert slope.min() < 0 < slope.max()
     return Case(model, {"score": score}, table)

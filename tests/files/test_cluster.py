@@ -139,7 +139,8 @@ def test_one_file_for_all_is_refused(client, folder, stream, tmp_path):
         cluster.apply(client, str(folder / "model.unsculpt"), stream, str(tmp_path / "out.parquet"))
 
 
-def test_nobody_at_the_address():
+def test_nobody_at_the_address(monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", "1s")
     with (
         pytest.raises(ConnectionError, match=r"no scheduler answers at tcp://127.0.0.1:9"),
         cluster.connected(scheduler="tcp://127.0.0.1:9"),

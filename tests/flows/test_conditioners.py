@@ -7,12 +7,22 @@ import pytest
 from unsculpt.flows import ResidualConditioner, SmoothConditioner
 
 
+@eqx.filter_jit
+def new(kind, *sizes, seed=0, **settings):
+    return kind(*sizes, key=jax.random.key(seed), **settings)
+
+
+@eqx.filter_jit
+def evaluate(net, inputs):
+    return net(inputs)
+
+
 def count(module):
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(module, eqx.is_inexact_array)))
 
 
 def test_residual_conditioner_follows_its_formula():
-    net = ResidualConditioner(2, 5, key=jax.random.key(0), width=7)
+    net = new(ResidualConditioner, 2, 5, width=7)
     x = np.array([0.3, -1.2], "f4")
 
     def linear(layer, value):
@@ -21,20 +31,20 @@ def test_residual_conditioner_follows_its_formula():
     hidden = linear(net.first, x)
     for inner, outer in net.blocks:
         hidden = hidden + linear(outer, np.maximum(linear(inner, np.maximum(hidden, 0)), 0))
-    np.testing.assert_allclose(net(jnp.asarray(x)), linear(net.last, hidden), atol=1e-5)
+    np.testing.assert_allclose(evaluate(net, x), linear(net.last, hidden), atol=1e-5)
 
 
 def test_residual_conditioner_has_as_many_parameters_as_two_blocks_of_64_need():
-    net = ResidualConditioner(1, 25, key=jax.random.key(0))
+    net = new(ResidualConditioner, 1, 25)
     assert count(net) == (64 + 64) + 4 * (64 * 64 + 64) + (64 * 25 + 25)
 
 
 def test_residual_blocks_start_as_the_identity():
-    net = ResidualConditioner(1, 25, key=jax.random.key(0))
+    net = new(ResidualConditioner, 1, 25)
     x = jnp.asarray([0.7])
     # The bias of the second layer remains; its weights are a thousandth.
     assert max(float(abs(outer.weight).max()) for _, outer in net.blocks) <= 1e-3
-    assert net(x).shape == (25,)
+    assert evaluate(net, x).shape == (25,)
 
 
 def test_residual_conditioner_agrees_with_nflows():
@@ -42,7 +52,7 @@ def test_residual_conditioner_agrees_with_nflows():
     nets = pytest.importorskip("nflows.nn.nets")
     torch.manual_seed(0)
     theirs = nets.ResidualNet(1, 25, 64, num_blocks=2)
-    ours = ResidualConditioner(1, 25, key=jax.random.key(0))
+    ours = new(ResidualConditioner, 1, 25)
     assert count(ours) == sum(p.numel() for p in theirs.parameters())
 
     def take(linear):
@@ -63,26 +73,28 @@ def test_residual_conditioner_agrees_with_nflows():
     )
     x = np.linspace(-3, 3, 101, dtype="f4")[:, None]
     expected = theirs(torch.as_tensor(x)).detach().numpy()
-    np.testing.assert_allclose(jax.vmap(copied)(x), expected, atol=1e-5)
+    np.testing.assert_allclose(jax.jit(jax.vmap(copied))(x), expected, atol=1e-5)
 
 
 def test_smooth_conditioner_starts_near_zero_at_every_value():
-    net = SmoothConditioner(1, 29, key=jax.random.key(0))
-    outputs = jax.vmap(net)(jnp.linspace(-1, 1, 101)[:, None])
+    net = new(SmoothConditioner, 1, 29)
+    outputs = jax.jit(jax.vmap(net))(np.linspace(-1, 1, 101)[:, None])
     assert float(abs(outputs).max()) < 0.3
 
 
 def test_smooth_conditioner_depends_on_every_attribute():
-    net = SmoothConditioner(3, 29, key=jax.random.key(0))
-    slope = jax.jacobian(net)(jnp.zeros(3))
+    net = new(SmoothConditioner, 3, 29)
+    slope = jax.jit(jax.jacobian(net))(np.zeros(3))
     assert np.all(abs(slope).max(axis=0) > 0)
 
 
 def test_ramps_change_nothing_until_they_are_trained():
-    plain, ramped = (SmoothConditioner(2, 29, key=jax.random.key(0), ramps=r) for r in (0, 3))
+    plain, ramped = (new(SmoothConditioner, 2, 29, ramps=r) for r in (0, 3))
     inputs = jnp.array([0.3, -0.2, 1.0, 2.0, 3.0])
-    np.testing.assert_allclose(ramped(inputs), plain(inputs[:2]), atol=1e-6)
-    slope = jax.jacobian(lambda weight: eqx.tree_at(last, ramped, weight)(inputs))(last(ramped))
+    np.testing.assert_allclose(evaluate(ramped, inputs), evaluate(plain, inputs[:2]), atol=1e-6)
+    slope = jax.jit(jax.jacobian(lambda weight: eqx.tree_at(last, ramped, weight)(inputs)))(
+        last(ramped)
+    )
     assert np.all(abs(slope[..., -3:]).max(axis=(0, 1)) > 0)
 
 
@@ -92,5 +104,5 @@ def last(net):
 
 @pytest.mark.parametrize("kind", [ResidualConditioner, SmoothConditioner])
 def test_another_key_gives_another_network(kind):
-    one, two = (kind(1, 25, key=jax.random.key(seed))(jnp.ones(1)) for seed in (0, 1))
+    one, two = (evaluate(new(kind, 1, 25, seed=seed), jnp.ones(1)) for seed in (0, 1))
     assert not np.array_equal(one, two)

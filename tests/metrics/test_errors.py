@@ -12,6 +12,7 @@ ON_MASS = [
     metrics.jsd,
     metrics.inverse_jsd,
     metrics.ideal_inverse_jsd,
+    metrics.working_point,
     metrics.auc_in_bins,
     metrics.expected_auc,
     metrics.rejection_in_bins,
@@ -24,6 +25,7 @@ AT_EFFICIENCY = [
     metrics.jsd,
     metrics.inverse_jsd,
     metrics.ideal_inverse_jsd,
+    metrics.working_point,
     metrics.rejection_in_bins,
     metrics.efficiency_in_bins,
 ]
@@ -161,6 +163,8 @@ def test_odd_settings():
         metrics.signal_window(MASS, sample_weight=[1, -1, 1, -1])
     with pytest.raises(ValueError, match="repeats is 0"):
         metrics.ideal_inverse_jsd(SCORES, LABELS, MASS, repeats=0)
+    with pytest.raises(ValueError, match="repeats is -1"):
+        metrics.working_point(SCORES, LABELS, MASS, repeats=-1)
     with pytest.raises(ValueError, match=r"confidence is 68\.3"):
         metrics.bootstrap(metrics.auc, SCORES, LABELS, confidence=68.3)
 

@@ -96,7 +96,7 @@ def written(toy, weight, tmp_path_factory):
         score_name=HOSTILE,
         names=[HOSTILE],
         figures=path.with_name("figures"),
-        about={"Files": HOSTILE},
+        provenance={"Files": HOSTILE},
     )
     return path, numbers
 

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 
 from unsculpt.datasets import toys
@@ -10,3 +13,8 @@ def test_the_error_from_the_jets_is_how_other_jets_would_scatter():
     scatter = np.std([row["inverse_jsd50"] for row in rows])
     errors = jackknife(np.array([row["inverse_jsd50_without"] for row in rows]))
     assert 0.6 < np.sqrt((errors**2).mean()) / scatter < 1.6
+
+
+def test_the_processes_that_judge_models_do_not_start_jax():
+    code = "import sys, unsculpt.study.evaluation; assert 'jax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -133,5 +133,5 @@ def _new_contests(
 
 def _room_for_background(batch_size: int, share: float) -> int:
     """Return a number of events that a random batch exceeds less than once in a billion."""
-    spread = math.sqrt(batch_size * share * (1 - share))
-    return min(batch_size, math.ceil(batch_size * share + 6 * spread))
+    deviation = math.sqrt(batch_size * share * (1 - share))
+    return min(batch_size, math.ceil(batch_size * share + 6 * deviation))

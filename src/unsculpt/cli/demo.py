@@ -98,7 +98,7 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
         names=["mass [GeV]"],
         # Fixed, so that the numbers do not hang on the lightest and the heaviest jet.
         bins=np.linspace(*MASS, 51),
-        about={"Command": f"unsculpt demo --seed {seed}", "Files": "the jets of the package"},
+        provenance={"Command": f"unsculpt demo --seed {seed}", "Files": "the jets of the package"},
     )
     console.print(f"Judged it on {len(test):,} jets that neither has seen {_since(start)}.")
     console.print(_table(numbers))

@@ -114,30 +114,30 @@ def fit(
             "signal": signal,
             "weight": weight,
         }
-        here, there = _shares(stream, method, scheduler is not None or workers is not None)
+        to_read, to_count = _shares(stream, method, scheduler is not None or workers is not None)
         with cluster_if_any(scheduler, workers) as client:
-            with progress("Reading", here.rows) as advance:
-                if client is None or there:
-                    sample = read_sample(here, source, nan=nan, advance=advance)
+            with progress("Reading", to_read.rows) as advance:
+                if client is None or to_count:
+                    sample = read_sample(to_read, source, nan=nan, advance=advance)
                 else:
-                    sample = cluster.read_sample(client, here, source, nan=nan, advance=advance)
+                    sample = cluster.read_sample(client, to_read, source, nan=nan, advance=advance)
             background_events = sample.label == 0
             held = background_events & _some(len(sample.label), hold_out, seed)
             to_fit = sample[background_events & ~held]
             if not quiet and not as_json:
-                _print_read(here, sample)
+                _print_read(to_read, sample)
             start = time.perf_counter()
             model = _new(method, to_fit, outside=outside, seed=seed)
             model.fit(to_fit.scores, to_fit.protected, sample_weight=to_fit.weight)
             fitted_on = len(to_fit.scores)
-            if client is not None and there:
-                with progress("Counting", there.rows) as advance:
+            if client is not None and to_count:
+                with progress("Counting", to_count.rows) as advance:
                     model = cluster.fit_histograms(
-                        client, model, there, source, nan=nan, advance=advance
+                        client, model, to_count, source, nan=nan, advance=advance
                     )
                 fitted_on = model.events_
                 if not quiet and not as_json:
-                    _print_counted(there)
+                    _print_counted(to_count)
         paths = [str(location) for location in stream.locations]
         model.source_ = source | {"events": fitted_on, "files": paths}
         model.save(output)

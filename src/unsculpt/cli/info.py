@@ -31,32 +31,32 @@ def info(
 
         from unsculpt.saving import read_model
 
-        arrays, about = read_model(model)
+        arrays, metadata = read_model(model)
         if as_json:
             shapes = {name: list(array.shape) for name, array in arrays.items()}
-            print_json({"model": model} | about | {"arrays": shapes})
+            print_json({"model": model} | metadata | {"arrays": shapes})
             return
         try:
-            _print(arrays, about, Console(quiet=quiet))
+            _print(arrays, metadata, Console(quiet=quiet))
         except (KeyError, TypeError) as error:
             raise ValueError(f"{model} is incomplete or of another version ({error})") from None
 
 
-def _print(arrays: dict[str, NDArray[Any]], about: dict[str, Any], console: Console) -> None:
+def _print(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], console: Console) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    columns = about.get("columns") or {}
+    columns = metadata.get("columns") or {}
     size = sum(array.nbytes for array in arrays.values()) / 1e6
     rows = {
-        "kind": about["kind"],
-        "written by": f"unsculpt {about['version']}, {size:.1f} MB",
+        "kind": metadata["kind"],
+        "written by": f"unsculpt {metadata['version']}, {size:.1f} MB",
         "score": _scores(arrays, columns.get("score")),
-        "protected": _protected(about.get("protected", []), columns.get("protected")),
+        "protected": _protected(metadata.get("protected", []), columns.get("protected")),
         **{role: columns.get(role) for role in ("background", "signal", "weight")},
         "fitted on": _fitted_on(columns),
-        "training": _listed(about.get("training", {})),
-        "parameters": _listed(about["parameters"]),
+        "training": _listed(metadata.get("training", {})),
+        "parameters": _listed(metadata["parameters"]),
     }
     grid = Table.grid(padding=(0, 2))
     for name, text in rows.items():

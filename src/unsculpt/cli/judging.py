@@ -41,20 +41,18 @@ def judge(model: Decorrelator, sample: Sample) -> list[dict[str, Any]]:
                 continue
             for state, columns in scores.items():
                 column = columns.reshape(len(columns), -1)[twice, i]
-                events = column, label, values[twice]
-                ideal = metrics.ideal_inverse_jsd(
-                    *events, efficiency=EFFICIENCY, sample_weight=weight
+                point = metrics.working_point(
+                    column, label, values[twice], efficiency=EFFICIENCY, sample_weight=weight
                 )
-                cut: dict[str, Any] = {"efficiency": EFFICIENCY, "sample_weight": weight}
                 found.append(
                     {
                         "score": score,
                         "protected": attribute,
                         "state": state,
-                        "rejection": metrics.rejection(column, label, **cut) if signal else None,
-                        "inverse_jsd": metrics.inverse_jsd(*events, **cut),
-                        "ideal": ideal.mean,
-                        "ideal_spread": ideal.spread,
+                        "rejection": point.rejection if signal else None,
+                        "inverse_jsd": point.inverse_jsd,
+                        "ideal": point.ideal.mean,
+                        "ideal_spread": point.ideal.spread,
                     }
                 )
     return found

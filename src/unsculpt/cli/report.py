@@ -103,7 +103,7 @@ def report(
                 score_name=", ".join(source["score"]),
                 names=list(sample.protected),
                 figures=folder,
-                about={
+                provenance={
                     "Model file": model,
                     "Columns": "; ".join(f"{role} {_text(text)}" for role, text in source.items()),
                     "Files": ", ".join(map(str, stream.locations)),

@@ -174,10 +174,10 @@ def three_classes(
         seed: of the random numbers.
     """
     rng = np.random.default_rng(seed)
-    corners, spread = helmert(3).T, 1.5
+    corners, width = helmert(3).T, 1.5
     label = np.repeat([0, 1, 2], [background, signal, signal])
     m = _masses(rng, len(label), 0)
-    plane = spread**2 * corners[label] + rng.normal(scale=spread, size=(len(label), 2))
+    plane = width**2 * corners[label] + rng.normal(scale=width, size=(len(label), 2))
     shift, stretch = _drift(m)
     seen = shift + np.einsum("nij,nj->ni", stretch, plane)
 

@@ -245,8 +245,6 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
 
 def methods() -> dict[str, type[Decorrelator]]:
     """Return the methods by their names on the command line."""
-    return {
-        kind.method: kind
-        for kind in MODELS.values()
-        if issubclass(kind, Decorrelator) and kind.method is not None
-    }
+    # By the class's own word: one derived from it does not take its place.
+    own = {kind: vars(kind).get("method") for kind in MODELS.values()}
+    return {name: kind for kind, name in own.items() if issubclass(kind, Decorrelator) and name}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 RETRIES = 3  # of a task that failed, say on a file server that was busy
+PATIENCE = "10s"  # with a scheduler that does not answer
 
 
 @contextmanager
@@ -39,7 +40,7 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> Itera
         ) from None
     if scheduler:
         try:
-            client = Client(scheduler, timeout="10s", set_as_default=False)
+            client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except OSError as error:
             raise ConnectionError(f"no scheduler answers at {scheduler}: {error}") from None
         with client:

@@ -121,10 +121,10 @@ class AutoregressiveFlow(eqx.Module):
     ) -> Float[Array, " d"]:
         """Return the variables at a latent point."""
 
-        def back(y: Array, layer: AutoregressiveLayer) -> Any:
+        def undo(y: Array, layer: AutoregressiveLayer) -> Any:
             return layer.inverse(y[::-1], attributes), None
 
-        return jax.lax.scan(back, latent, self.layers, reverse=True)[0]
+        return jax.lax.scan(undo, latent, self.layers, reverse=True)[0]
 
     def log_prob(
         self, x: Float[Array, " d"], attributes: Float[Array, " f"], which: Int[Array, "*n"]

@@ -113,8 +113,8 @@ def inverse_transport(
     """
 
     def away(score: Array) -> tuple[Array, Array, Array]:
-        there, jacobian = transport(potentials, score, features)
-        left = moved - there
+        reached, jacobian = transport(potentials, score, features)
+        left = moved - reached
         return jnp.linalg.norm(left), score, jnp.linalg.solve(jacobian, left)
 
     def step(state: State) -> State:

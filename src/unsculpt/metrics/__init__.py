@@ -17,10 +17,12 @@ from unsculpt.metrics.region import signal_window
 from unsculpt.metrics.sculpting import inverse_jsd, jensen_shannon, jsd
 from unsculpt.metrics.separation import auc, rejection, threshold
 from unsculpt.metrics.uncertainty import Interval, bootstrap
+from unsculpt.metrics.working_point import WorkingPoint, working_point
 
 __all__ = [
     "Ideal",
     "Interval",
+    "WorkingPoint",
     "auc",
     "auc_in_bins",
     "bin_edges",
@@ -37,4 +39,5 @@ __all__ = [
     "rejection_in_bins",
     "signal_window",
     "threshold",
+    "working_point",
 ]

@@ -10,6 +10,8 @@ from array_api_compat import (
     is_torch_array,
 )
 
+from unsculpt.inputs import same_length
+
 Array: TypeAlias = Any
 
 
@@ -50,11 +52,9 @@ def events(scores: Array, protected: Array, sample_weight: Array | None) -> Even
             raise ValueError(
                 f"sample_weight has shape {tuple(weight.shape)}; expected one per event, ({n},)"
             )
-    for name, array in (("protected", protected), ("sample_weight", weight)):
-        if _length(array, name) != n:
-            raise ValueError(
-                f"{name} has {len(array)} events but scores has {n}; pass one entry per event"
-            )
+    same_length(
+        n, protected=_length(protected, "protected"), sample_weight=_length(weight, "sample_weight")
+    )
     weight = constant(weight)
     if sample_weight is not None:
         heaviest = xp.argmax(xp.abs(weight))

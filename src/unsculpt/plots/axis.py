@@ -7,12 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unsculpt import metrics
 from unsculpt.inputs import Floats
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from unsculpt.inputs import Floats
+from unsculpt.inputs import Floats, Mask
 from unsculpt.metrics import Interval
-from unsculpt.plots.axis import Axis, Mask
+from unsculpt.plots.axis import Axis
 from unsculpt.plots.style import COLOURS, styled
 
 Curves = Mapping[str, Interval[Floats]]

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from unsculpt.inputs import Floats
-from unsculpt.plots.axis import Axis, Mask
+from unsculpt.inputs import Floats, Mask
+from unsculpt.plots.axis import Axis
 from unsculpt.plots.spectrum import log_limits
 from unsculpt.plots.style import styled
 

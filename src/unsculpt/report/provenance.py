@@ -16,7 +16,7 @@ from unsculpt.report.events import Events
 LIBRARIES = ("unsculpt", "numpy", "scipy", "scikit-learn", "jax", "matplotlib")
 
 
-def provenance(events: Events, model: Decorrelator, more: Mapping[str, str]) -> dict[str, str]:
+def provenance_of(events: Events, model: Decorrelator, more: Mapping[str, str]) -> dict[str, str]:
     """Return what somebody needs to make the report again."""
     training: dict[str, Any] = getattr(model, "training_", None) or {}
     return {

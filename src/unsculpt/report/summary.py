@@ -10,8 +10,7 @@ import numpy as np
 
 from unsculpt import metrics
 from unsculpt.inputs import Floats
-from unsculpt.metrics import Ideal, Interval
-from unsculpt.plots.axis import Axis
+from unsculpt.metrics import Ideal, Interval, WorkingPoint
 from unsculpt.report.events import Events
 from unsculpt.report.words import bare
 
@@ -40,50 +39,37 @@ def _numbers(events: Events, name: str, efficiency: float) -> Numbers:
     score, percent = events.scores[name], f"{100 * efficiency:g}"
     coarse = events.axes[0].with_bins(20).edges
 
+    def points(
+        score: Floats, labels: Floats, *columns: Floats, repeats: int, **weight: Floats | None
+    ) -> list[WorkingPoint]:
+        cut: dict[str, Any] = {"efficiency": efficiency, "repeats": repeats, **weight}
+        return [
+            metrics.working_point(score, labels, column, bins=axis.edges, **cut)
+            for axis, column in zip(events.axes, columns, strict=True)
+        ]
+
     def measure(score: Floats, labels: Floats, *columns: Floats, **weight: Floats) -> Floats:
-        cut: dict[str, Any] = {"efficiency": efficiency, **weight}
+        first, *others = points(score, labels, *columns, repeats=0, **weight)
         return np.array(
             [
-                metrics.rejection(score, labels, **cut),
+                first.rejection,
                 metrics.auc(score, labels, **weight),
                 metrics.expected_auc(score, labels, columns[0], bins=coarse, **weight),
-                *(
-                    metrics.inverse_jsd(score, labels, column, bins=axis.edges, **cut)
-                    for axis, column in zip(events.axes, columns, strict=True)
-                ),
+                *(point.inverse_jsd for point in (first, *others)),
             ]
         )
 
     # More events need fewer resamples for the same patience, and their errors matter less.
     repeats = int(np.clip(8e6 / len(score), 20, 100))
-    measured = metrics.bootstrap(
-        measure,
-        score,
-        events.labels,
-        *(axis.values for axis in events.axes),
-        sample_weight=events.weight,
-        repeats=repeats,
-    )
+    arrays = (score, events.labels, *(axis.values for axis in events.axes))
+    measured = metrics.bootstrap(measure, *arrays, sample_weight=events.weight, repeats=repeats)
     rejection, area, fixed, *inverse = (
         Interval(*map(float, ends)) for ends in zip(*measured, strict=True)
     )
     values: dict[str, Interval[float] | Ideal] = {f"R{percent}": rejection}
-    for axis, interval in zip(events.axes, inverse, strict=True):
+    beside = points(*arrays, repeats=repeats, sample_weight=events.weight)
+    for axis, interval, point in zip(events.axes, inverse, beside, strict=True):
         of = f" of {axis.name}" if len(events.axes) > 1 else ""
         values[f"1/JSD{percent}{of}"] = interval
-        values[f"ideal 1/JSD{percent}{of}"] = _ideal(events, score, axis, efficiency, repeats)
+        values[f"ideal 1/JSD{percent}{of}"] = point.ideal
     return Numbers(name, values | {"AUC": area, f"AUC at fixed {bare(events.axes[0].name)}": fixed})
-
-
-def _ideal(events: Events, score: Floats, axis: Axis, efficiency: float, repeats: int) -> Ideal:
-    if len(axis.edges) < 7:  # with up to five bins the inverse has no mean or no spread
-        return Ideal(math.nan, math.nan)
-    return metrics.ideal_inverse_jsd(
-        score,
-        events.labels,
-        axis.values,
-        bins=axis.edges,
-        efficiency=efficiency,
-        sample_weight=events.weight,
-        repeats=repeats,
-    )

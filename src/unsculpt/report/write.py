@@ -14,7 +14,7 @@ from unsculpt.decorrelators import Decorrelator
 from unsculpt.report.events import Events
 from unsculpt.report.page import page
 from unsculpt.report.pictures import Picture, pictures
-from unsculpt.report.provenance import provenance
+from unsculpt.report.provenance import provenance_of
 from unsculpt.report.summary import Numbers, summary
 from unsculpt.report.working_points import working_points
 
@@ -32,7 +32,7 @@ def write_report(
     bins: int | ArrayLike = 50,
     efficiency: float = 0.5,
     figures: str | os.PathLike[str] | None = None,
-    about: Mapping[str, str] | None = None,
+    provenance: Mapping[str, str] | None = None,
 ) -> list[Numbers]:
     """Write one HTML file that shows what a decorrelator does to a score, whole or not at all.
 
@@ -51,7 +51,7 @@ def write_report(
         bins: of the first attribute: number of equal bins across the background, or the edges.
         efficiency: of the signal, for the numbers and figures of one working point.
         figures: a folder that gets every figure as PDF and as PNG, made if it is not there.
-        about: more lines of provenance, such as the command and the files.
+        provenance: more lines about where it comes from, such as the command and the files.
 
     Returns:
         The numbers of the summary, for the raw score and the decorrelated one.
@@ -82,7 +82,7 @@ def write_report(
             efficiency=efficiency,
             data=working_points(events),
             pictures=drawn,
-            provenance=provenance(events, model, about or {}),
+            provenance=provenance_of(events, model, provenance or {}),
             notes=events.notes,
         )
         draft.write_text(text, encoding="utf-8")

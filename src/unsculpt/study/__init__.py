@@ -6,17 +6,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unsculpt.study.grid import run, study
     from unsculpt.study.presets import PRESETS, Preset
-    from unsculpt.study.transfer import carry
 
-HOMES = {
-    "PRESETS": "presets",
-    "Preset": "presets",
-    "carry": "transfer",
-    "run": "grid",
-    "study": "grid",
-}
+HOMES = {"PRESETS": "presets", "Preset": "presets", "run": "grid", "study": "grid"}
 
-__all__ = ["PRESETS", "Preset", "carry", "run", "study"]
+__all__ = ["PRESETS", "Preset", "run", "study"]
 
 
 def __getattr__(name: str) -> Any:

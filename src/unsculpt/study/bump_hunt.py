@@ -7,10 +7,9 @@ from io import StringIO
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
-from unsculpt.inputs import Floats
+from unsculpt.inputs import Floats, Mask
 
 # Of this range and order the fit predicts the test jets of the signal window, before any cut, to
 # within 0.3%, a quarter of its error; lower orders are off by several times theirs.
@@ -18,6 +17,9 @@ LOW, HIGH, ORDER = 50.0, 180.0, 5
 EDGES = np.arange(LOW, HIGH + 1, 2.0)
 MIDDLES = (EDGES[1:] + EDGES[:-1]) / 2
 BASIS = np.polynomial.chebyshev.chebvander((2 * MIDDLES - LOW - HIGH) / (HIGH - LOW), ORDER)
+
+
+EXPERIMENTS = 1000  # of pyBumpHunter
 
 
 class Background(NamedTuple):
@@ -28,12 +30,12 @@ class Background(NamedTuple):
     error: float
 
 
-def window_bins(window: tuple[float, float]) -> NDArray[np.bool_]:
+def window_bins(window: tuple[float, float]) -> Mask:
     """Return which bins touch a window."""
     return (EDGES[1:] > window[0]) & (EDGES[:-1] < window[1])
 
 
-def fit_sidebands(counts: Floats, inside: NDArray[np.bool_]) -> Background:
+def fit_sidebands(counts: Floats, inside: Mask) -> Background:
     """Fit the exponential of a polynomial to the bins outside a window.
 
     Args:
@@ -66,14 +68,14 @@ def fit_sidebands(counts: Floats, inside: NDArray[np.bool_]) -> Background:
     return Background(expected, float(expected[inside].sum()), float(np.sqrt(max(variance, 0))))
 
 
-def significance(counts: Floats, inside: NDArray[np.bool_]) -> float:
+def significance(counts: Floats, inside: Mask) -> float:
     """Return by how many standard deviations the window exceeds the fit to the sidebands."""
     background = fit_sidebands(counts, inside)
     excess = counts[inside].sum() - background.in_window
     return float(excess / np.sqrt(max(background.in_window, 1) + background.error**2))
 
 
-def pseudo_experiments(spectrum: Floats, inside: NDArray[np.bool_], toys: int, seed: int) -> Floats:
+def pseudo_experiments(spectrum: Floats, inside: Mask, toys: int, seed: int) -> Floats:
     """Return the significance found in each of many experiments drawn from a spectrum."""
     random = np.random.default_rng(seed)
     return np.array(
@@ -81,7 +83,7 @@ def pseudo_experiments(spectrum: Floats, inside: NDArray[np.bool_], toys: int, s
     )
 
 
-def global_significance(spectrum: Floats, inside: NDArray[np.bool_], *, seed: int = 0) -> float:
+def global_significance(spectrum: Floats, inside: Mask, *, seed: int = 0) -> float:
     """Return what pyBumpHunter claims of the expected spectrum, over the fit to its sidebands.
 
     It scans windows of all places and of 4 to 40 GeV, and allows for having looked everywhere;
@@ -97,7 +99,7 @@ def global_significance(spectrum: Floats, inside: NDArray[np.bool_], *, seed: in
         width_max=20,
         width_step=2,
         scan_step=1,
-        npe=1000,
+        npe=EXPERIMENTS,
         nworker=1,
         seed=seed,
     )

@@ -31,8 +31,8 @@ def claims(results: Results) -> list[Claim]:
         _strength_helps(results, "paper flow"),
         _strength_helps(results, "our flow"),
         _easier(results),
-        *_inputs(results),
-        *_cuts(results),
+        _inputs(results),
+        _cuts(results),
         *_ours(results),
     ]
 
@@ -150,45 +150,35 @@ def _easier(results: Results) -> Claim:
     )
 
 
-def _inputs(results: Results) -> list[Claim]:
+def _inputs(results: Results) -> Claim:
     before, after = (family(results, "DNN (cf-inputs)", d) for d in ("none", "paper flow"))
-    if not before:
-        return []
     ratio = [float(rows.ratio().mean()) for rows in (before, after)]
     rejection = [
         _mean(rows, "r50") for rows in (before, after, family(results, "vDNN", "paper flow"))
     ]
-    return [
-        Claim(
-            "A DNN on decorrelated inputs still sculpts, and a second flow improves it; it rejects "
-            "less than a decorrelated DNN.",
-            f"Ratio to ideal {ratio[0]:.2f}, with a second flow {ratio[1]:.2f}; R50 "
-            f"{rejection[0]:.1f} and {rejection[1]:.1f}, cf-vDNN {rejection[2]:.1f}.",
-            _verdict(ratio[1] > ratio[0] and rejection[1] < rejection[2]),
-        )
-    ]
+    return Claim(
+        "A DNN on decorrelated inputs still sculpts, and a second flow improves it; it rejects "
+        "less than a decorrelated DNN.",
+        f"Ratio to ideal {ratio[0]:.2f}, with a second flow {ratio[1]:.2f}; R50 "
+        f"{rejection[0]:.1f} and {rejection[1]:.1f}, cf-vDNN {rejection[2]:.1f}.",
+        _verdict(ratio[1] > ratio[0] and rejection[1] < rejection[2]),
+    )
 
 
-def _cuts(results: Results) -> list[Claim]:
-    cuts = results.where(step="cuts")
-    if not cuts:
-        return []
-    hardest = cuts.where(rejection=0.99)
+def _cuts(results: Results) -> Claim:
+    hardest = results.where(step="cuts", rejection=0.99)
     raw = _mean(hardest.where(decorrelation="none"), "inverse_jsd")
     others = {
         name: _mean(hardest.where(decorrelation=name), "inverse_jsd")
         for name in ("paper flow", "our flow", "quantile")
-        if hardest.where(decorrelation=name)
     }
-    return [
-        Claim(
-            "At harder cuts flow and quantile regression keep DisCo flat.",
-            f"At 99% rejection 1/JSD is {raw:.0f} for DisCo, "
-            + ", ".join(f"{value:.0f} with {name}" for name, value in others.items())
-            + f"; random selections reach {_mean(hardest, 'ideal'):.0f}.",
-            _verdict(all(value > raw for value in others.values())),
-        )
-    ]
+    return Claim(
+        "At harder cuts flow and quantile regression keep DisCo flat.",
+        f"At 99% rejection 1/JSD is {raw:.0f} for DisCo, "
+        + ", ".join(f"{value:.0f} with {name}" for name, value in others.items())
+        + f"; random selections reach {_mean(hardest, 'ideal'):.0f}.",
+        _verdict(all(value > raw for value in others.values())),
+    )
 
 
 def _ours(results: Results) -> list[Claim]:

@@ -8,17 +8,15 @@ from typing import Any
 from rich.console import Console
 
 from unsculpt.files.cluster import connected
+from unsculpt.study.folder import Arrays, Folder, Part
 from unsculpt.study.sample import splits
 from unsculpt.study.steps import perform
-from unsculpt.study.store import Arrays, Part, Store
 from unsculpt.study.tasks import Task
 
 
 def complete_on_cluster(
     todo: list[Task],
-    data: Path | None,
-    jets: int | None,
-    store: Store,
+    folder: Folder,
     console: Console,
     *,
     scheduler: str | None,
@@ -32,9 +30,7 @@ def complete_on_cluster(
 
     Args:
         todo: what to do, those that are needed first.
-        data: W_high_level.npz, or None for the shipped jets.
-        jets: as in the preset.
-        store: where results go.
+        folder: where results go.
         console: where to report.
         scheduler: address of a running cluster; None to start one here.
         workers: of a cluster that is started here.
@@ -45,14 +41,16 @@ def complete_on_cluster(
         futures: dict[Task, Any] = {}
         for task in todo:
             needed = [
-                futures[other] if other in futures else client.scatter([store.arrays(other)])[0]
+                futures[other] if other in futures else client.scatter([folder.arrays(other)])[0]
                 for other in task.needs
             ]
-            futures[task] = client.submit(_perform, task, data, jets, *needed, key=task.name)
+            futures[task] = client.submit(
+                _perform, task, folder.data, folder.preset.jets, *needed, key=task.name
+            )
         tasks = {future: task for task, future in futures.items()}
         done = as_completed(tasks, loop=client.loop, with_results=True)
         for i, (future, part) in enumerate(done, start=1):
-            store.write(tasks[future], part)
+            folder.write(tasks[future], part)
             console.print(f"{i}/{len(todo)} {tasks[future].title}")
 
 

@@ -7,12 +7,11 @@ from numpy.typing import NDArray
 
 from unsculpt import QuantileDecorrelator
 from unsculpt.metrics import jensen_shannon
-from unsculpt.study.evaluation import MASS_BINS
+from unsculpt.study.evaluation import MASS_BINS, Values
+from unsculpt.study.folder import Arrays, Part
 from unsculpt.study.sample import Splits
-from unsculpt.study.store import Arrays, Part
 from unsculpt.study.tasks import Task
 
-Floats = NDArray[np.floating]
 Counts = NDArray[np.int64]
 
 REJECTIONS = (0.5, 0.9, 0.95, 0.99)
@@ -68,7 +67,7 @@ def cuts(task: Task, jets: Splits, disco: Arrays, paper: Arrays, ours: Arrays) -
     return Part(rows, arrays)
 
 
-def _uniform(raw: Floats) -> Floats:
+def _uniform(raw: Values) -> Values:
     """Return the score through its own distribution, so that one cut suits all methods."""
     return (np.argsort(np.argsort(raw)) + 0.5) / len(raw)
 

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from unsculpt import metrics
 from unsculpt.devices import cores
+from unsculpt.inputs import Floats
 
-Floats = NDArray[np.floating]
+Values = NDArray[np.floating]
+"""Single precision, as jets and networks have it, or double."""
 
 MASS_BINS = np.linspace(50, 300, 51)
 WINDOW = (70.0, 100.0)
@@ -21,7 +23,7 @@ TENTHS = 10
 
 
 def evaluate(
-    score: Floats, label: NDArray[np.integer], mass: Floats, weight: Floats | None = None
+    score: Values, label: NDArray[np.integer], mass: Values, weight: Values | None = None
 ) -> dict[str, float]:
     """Return separation and sculpting at half of the signal, beside what is ideal.
 
@@ -33,20 +35,17 @@ def evaluate(
         "expected_auc": metrics.expected_auc(*events, bins=20, sample_weight=weight),
     }
     for end, window, bins in REGIONS:
-        where: dict[str, Any] = {"bins": bins, "window": window, "sample_weight": weight}
-        ideal = metrics.ideal_inverse_jsd(*events, **where)
+        point = metrics.working_point(*events, bins=bins, window=window, sample_weight=weight)
         numbers |= {
-            f"r50{end}": metrics.rejection(
-                score, label, protected=mass, window=window, sample_weight=weight
-            ),
-            f"inverse_jsd50{end}": metrics.inverse_jsd(*events, **where),
-            f"ideal{end}": ideal.mean,
-            f"ideal_spread{end}": ideal.spread,
+            f"r50{end}": point.rejection,
+            f"inverse_jsd50{end}": point.inverse_jsd,
+            f"ideal{end}": point.ideal.mean,
+            f"ideal_spread{end}": point.ideal.spread,
         }
     return numbers
 
 
-def evaluate_all(scores: Floats, label: NDArray[np.integer], mass: Floats) -> list[dict[str, Any]]:
+def evaluate_all(scores: Values, label: NDArray[np.integer], mass: Values) -> list[dict[str, Any]]:
     """Evaluate every row of a table of scores, (k, n), on all cores.
 
     With `inverse_jsd50_without` each tenth of the jets in turn: see `jackknife`.
@@ -55,7 +54,7 @@ def evaluate_all(scores: Floats, label: NDArray[np.integer], mass: Floats) -> li
     return list(Parallel(cores())(delayed(_with_tenths)(score, label, mass) for score in scores))
 
 
-def _with_tenths(score: Floats, label: NDArray[np.integer], mass: Floats) -> dict[str, Any]:
+def _with_tenths(score: Values, label: NDArray[np.integer], mass: Values) -> dict[str, Any]:
     tenth = np.arange(len(score)) % TENTHS
     without = [
         metrics.inverse_jsd(*(x[tenth != i] for x in (score, label, mass)), bins=MASS_BINS)
@@ -64,7 +63,7 @@ def _with_tenths(score: Floats, label: NDArray[np.integer], mass: Floats) -> dic
     return {**evaluate(score, label, mass), "inverse_jsd50_without": without}
 
 
-def jackknife(without: NDArray[np.float64]) -> NDArray[np.float64]:
+def jackknife(without: Floats) -> Floats:
     """Return the error that the test jets cause, from values without each tenth of them, (n, 10).
 
     These have most jets in common, so they scatter less than independent samples would. Where a

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unsculpt import FeatureDecorrelator
 from unsculpt.classifiers import Classifier, balance_weights, fit_many, planing_weights
 from unsculpt.devices import cores
+from unsculpt.study.evaluation import Values
 from unsculpt.study.sample import Splits
-
-Table = NDArray[np.float32]
 
 
 def published_disco(alpha: float, **parameters: Any) -> Classifier:
@@ -63,7 +61,7 @@ def train_family(
     epochs: int,
     jets: Splits,
     feature_epochs: int = 0,
-) -> tuple[Table, Table]:
+) -> tuple[Values, Values]:
     """Train a classifier for each strength and seed.
 
     Args:
@@ -78,7 +76,7 @@ def train_family(
     """
     recipe, train, test = FAMILIES[family], jets.train, jets.test
     background = train.label == 0
-    inputs: list[NDArray[np.floating]] = [train.features, test.features]
+    inputs: list[Values] = [train.features, test.features]
     weight = None
     if recipe.planed:
         others = np.array(train.names) != "pt"
@@ -99,7 +97,7 @@ def train_family(
     return score_all(classifiers, inputs[0][background]), score_all(classifiers, inputs[1])
 
 
-def score_all(classifiers: list[Classifier], features: NDArray[np.floating]) -> Table:
+def score_all(classifiers: list[Classifier], features: Values) -> Values:
     """Return the log odds of every classifier for every event, (classifiers, n)."""
     with ThreadPoolExecutor(cores()) as pool:
         rows = pool.map(lambda c: c.decision_function(features).astype("f4"), classifiers)

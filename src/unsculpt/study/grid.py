@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
+import jax
 from rich.console import Console
+from rich.table import Table
 
-from unsculpt import __version__
-from unsculpt.atomic import atomic_write
+from unsculpt.devices import cores_as_devices
 from unsculpt.study.cluster import complete_on_cluster
-from unsculpt.study.finished import finished
-from unsculpt.study.plan import show_plan
+from unsculpt.study.folder import Folder
 from unsculpt.study.presets import PRESETS, Preset
-from unsculpt.study.sample import Splits, splits
 from unsculpt.study.steps import perform
-from unsculpt.study.store import Store
-from unsculpt.study.tasks import Task, studies, tasks
+from unsculpt.study.tasks import Task
 
 
 def run(
@@ -48,39 +44,14 @@ def run(
     """
     console = console or Console()
     preset = PRESETS[preset] if isinstance(preset, str) else preset
-    source = None if data is None else Path(data)
-    jets, store = splits(source, preset.jets), Store(Path(output))
-    plan = tasks(preset, jets.fingerprint)
-    about = {
-        "preset": asdict(preset),
-        "data": None if source is None else str(source),
-        "unsculpt": __version__,
-    }
-    description = store.folder / "run.json"
-    if description.exists():
-        _check_version(description)
-    store.folder.mkdir(parents=True, exist_ok=True)
-    with atomic_write(description) as draft:
-        draft.write_text(json.dumps(about, indent=1))
-    todo = [task for task in plan if not store.has(task)]
-    show_plan(plan, todo, preset, jets, console)
+    folder = Folder.begin(Path(output), preset, None if data is None else Path(data))
+    todo = [task for task in folder.trainings if not folder.has(task)]
+    _show_plan(folder, todo, console)
     if scheduler is None and workers is None:
-        complete(todo, jets, store, console)
+        _complete(todo, folder, console)
     else:
-        complete_on_cluster(
-            todo, source, preset.jets, store, console, scheduler=scheduler, workers=workers
-        )
-    return store.merge(plan + studies(preset, jets.fingerprint))
-
-
-def _check_version(path: Path) -> None:
-    """Refuse a folder of another version, whose recipes may differ."""
-    before = json.loads(path.read_text()).get("unsculpt", "of unknown version")
-    if before != __version__:
-        raise ValueError(
-            f"{path.parent} was begun by unsculpt {before}, and this is {__version__}: their "
-            "results do not belong in one table; choose another folder for the output"
-        )
+        complete_on_cluster(todo, folder, console, scheduler=scheduler, workers=workers)
+    return folder.merge()
 
 
 def study(output: str | Path, *, console: Console | None = None) -> Path:
@@ -88,22 +59,48 @@ def study(output: str | Path, *, console: Console | None = None) -> Path:
 
     They need no GPU, and the bump hunt has an extra of its own: without it, it is left out.
     """
-    console, run = console or Console(), finished(Path(output))
-    _check_version(run.store.folder / "run.json")
-    todo = [task for task in run.tasks if not run.store.has(task)]
+    console, folder = console or Console(), Folder.open(Path(output))
+    folder.check_version()
+    todo = [task for task in folder.tasks if not folder.has(task)]
     if not all(find_spec(name) for name in ("iminuit", "pyBumpHunter")):
         console.print("Without the bump hunt, which needs: pip install 'unsculpt\\[search]'")
         todo = [task for task in todo if task.step != "search"]
-    complete(todo, run.jets, run.store, console)
-    return run.store.merge(run.tasks)
+    _complete(todo, folder, console)
+    return folder.merge()
 
 
-def complete(todo: list[Task], jets: Splits, store: Store, console: Console) -> None:
+def _show_plan(folder: Folder, todo: list[Task], console: Console) -> None:
+    """Print what is to be trained; tasks that are done say so."""
+    cores_as_devices()  # first: to ask JAX for its device starts it
+    table = Table(
+        "task",
+        "models",
+        "epochs",
+        "",
+        title=f"Preset {folder.preset.name} on {jax.devices()[0].device_kind}",
+        title_justify="left",
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for task in folder.trainings:
+        runs = task.options[0] if task.step in ("paper flow", "our flow", "cuts") else 0
+        epochs = "default" if task.step == "our flow" else str(task.epochs)
+        done = "" if task in todo else "done"
+        table.add_row(task.title, str(len(task.models) + runs), epochs, done)
+    console.print(table)
+    console.print(
+        f"{len(folder.jets.train):,} jets to train, {len(folder.jets.test):,} to test.\n"
+        "Finished tasks are kept: interrupted, the same command goes on."
+    )
+
+
+def _complete(todo: list[Task], folder: Folder, console: Console) -> None:
     """Do tasks one after the other and keep the results of each."""
     begin = time.perf_counter()
     for i, task in enumerate(todo, start=1):
         start = time.perf_counter()
-        store.write(task, perform(task, jets, [store.arrays(needed) for needed in task.needs]))
+        needed = [folder.arrays(other) for other in task.needs]
+        folder.write(task, perform(task, folder.jets, needed))
         now = time.perf_counter()
         console.print(
             f"{i}/{len(todo)} {task.title}: {now - start:.0f} s ({now - begin:.0f} s in all)"

@@ -10,8 +10,8 @@ import numpy as np
 import unsculpt as us
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.study.evaluation import evaluate
+from unsculpt.study.folder import Arrays, Part
 from unsculpt.study.sample import Splits
-from unsculpt.study.store import Arrays, Part
 from unsculpt.study.tasks import Task
 
 QUANTILES = tuple(np.linspace(0.01, 0.99, 99))

@@ -10,7 +10,7 @@ import numpy as np
 from unsculpt.atomic import atomic_write
 from unsculpt.inputs import Floats
 from unsculpt.study.claims import claims
-from unsculpt.study.finished import Finished, finished
+from unsculpt.study.folder import Folder
 from unsculpt.study.results import Results, families, family
 
 Rows = list[list[str]]
@@ -46,9 +46,9 @@ def write_page(output: str | Path, page: str | Path | None = None, images: str =
         page: where to write; `reproduction.md` in the folder if not given.
         images: the folder of the figures as seen from the page.
     """
-    run = finished(Path(output))
-    path = Path(page) if page else run.store.folder / "reproduction.md"
-    drawn = [name for name in CAPTIONS if (run.store.folder / "figures" / f"{name}.png").exists()]
+    run = Folder.open(Path(output))
+    path = Path(page) if page else run.path / "reproduction.md"
+    drawn = [name for name in CAPTIONS if (run.path / "figures" / f"{name}.png").exists()]
     parts = [
         "# The paper, reproduced",
         _introduction(run),
@@ -68,7 +68,7 @@ def write_page(output: str | Path, page: str | Path | None = None, images: str =
     return path
 
 
-def _introduction(run: Finished) -> str:
+def _introduction(run: Folder) -> str:
     train, test = run.jets.train, run.jets.test
     note = f" **This is {run.preset.note}.**" if run.preset.note else ""
     return (

@@ -16,9 +16,9 @@ from unsculpt.atomic import atomic_write
 from unsculpt.files import read_sample, scan
 from unsculpt.plots import before_after, separation
 from unsculpt.study.evaluation import evaluate
-from unsculpt.study.figures import save
+from unsculpt.study.figures.paper import save
+from unsculpt.study.figures.tradeoff import tradeoff
 from unsculpt.study.results import Results
-from unsculpt.study.tradeoff import tradeoff
 
 NAME = "your score"
 

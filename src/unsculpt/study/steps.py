@@ -8,19 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unsculpt import FlowDecorrelator
+from unsculpt.study.bump_search import bump_search
 from unsculpt.study.cuts import cuts
-from unsculpt.study.evaluation import evaluate_all
+from unsculpt.study.evaluation import Values, evaluate_all
 from unsculpt.study.families import train_family
+from unsculpt.study.folder import Arrays, Part, Row
 from unsculpt.study.methods import methods
 from unsculpt.study.sample import Splits
-from unsculpt.study.search import search
-from unsculpt.study.store import Arrays, Part, Row
 from unsculpt.study.tasks import Task, single
-
-Floats = NDArray[np.floating]
 
 
 def perform(task: Task, jets: Splits, needed: list[Arrays]) -> Part:
@@ -88,7 +85,7 @@ def new_flow(recipe: str, epochs: int) -> FlowDecorrelator:
     return FlowDecorrelator.paper(epochs=epochs) if recipe == "paper flow" else FlowDecorrelator()
 
 
-def scores_of(task: Task, needed: Sequence[Arrays], which: str) -> Floats:
+def scores_of(task: Task, needed: Sequence[Arrays], which: str) -> Values:
     """Return the scores of the task's classifiers from what it needs, (models, n)."""
     row = {
         model: arrays[which][i]
@@ -99,7 +96,7 @@ def scores_of(task: Task, needed: Sequence[Arrays], which: str) -> Floats:
 
 
 def _judge(
-    task: Task, jets: Splits, scores: Floats, decorrelation: str, seconds: float
+    task: Task, jets: Splits, scores: Values, decorrelation: str, seconds: float
 ) -> list[Row]:
     numbers = evaluate_all(scores, jets.test.label, jets.test.mass)
     return [
@@ -123,5 +120,5 @@ STEPS: dict[str, Callable[..., Part]] = {
     "cuts": cuts,
     "sizes": sizes,
     "methods": methods,
-    "search": search,
+    "search": bump_search,
 }

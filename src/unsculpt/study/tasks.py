@@ -70,7 +70,7 @@ def single(disco: Task) -> Model:
     return next((model for model in models if model[1] == STRENGTH), models[-1])
 
 
-def tasks(preset: Preset, data: str) -> list[Task]:
+def trainings(preset: Preset, data: str) -> list[Task]:
     """Return what is to be trained, in order."""
     families: list[tuple[str, Sequence[float], int, tuple[int, ...]]] = [
         ("vDNN", (0.0,), preset.epochs, ()),
@@ -129,7 +129,7 @@ def _flows(step: Step, classifiers: list[Task], preset: Preset, data: str) -> li
 
 def studies(preset: Preset, data: str) -> list[Task]:
     """Return what is done with the scores afterwards: it needs no GPU but other libraries."""
-    made = tasks(preset, data)
+    made = trainings(preset, data)
     classifiers = {task.family: task for task in made if task.step == "classifier"}
     vdnn, disco = classifiers["vDNN"], classifiers["DisCo"]
     ours = [task for task in made if task.step == "our flow"]

@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unsculpt import metrics
+from unsculpt.inputs import Floats, Mask
 from unsculpt.study.bump_hunt import (
     EDGES,
     global_significance,
     pseudo_experiments,
     window_bins,
 )
+from unsculpt.study.evaluation import Values
+from unsculpt.study.folder import Arrays, Part
 from unsculpt.study.sample import Splits
-from unsculpt.study.store import Arrays, Part
 from unsculpt.study.tasks import Task
-
-Floats = NDArray[np.floating]
 
 EFFICIENCIES = (0.2, 0.35, 0.5, 0.65)
 # An experiment holds a fifth of the simulated background, so that the noise of the simulation
@@ -25,7 +25,7 @@ LUMINOSITY = 0.2
 WITHOUT_TAGGER = 1.0
 
 
-def search(task: Task, jets: Splits, *needed: Arrays) -> Part:
+def bump_search(task: Task, jets: Splits, *needed: Arrays) -> Part:
     """Hunt for a bump after cuts on four taggers and after a random selection.
 
     Returns:
@@ -69,8 +69,8 @@ def search(task: Task, jets: Splits, *needed: Arrays) -> Part:
 
 
 def spectra(
-    mass: Floats, label: NDArray[np.integer], passes: NDArray[np.bool_], inside: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    mass: Values, label: NDArray[np.integer], passes: Mask, inside: Mask
+) -> tuple[Floats, Floats]:
     """Return the expected spectra of background and signal of one experiment after a cut."""
     every = LUMINOSITY * np.histogram(mass[label == 0], EDGES)[0]
     share = np.histogram(mass[label == 1], EDGES)[0][inside].sum() / np.sum(label == 1)
@@ -80,7 +80,7 @@ def spectra(
     return background, injected * signal
 
 
-def _random_like(passes: NDArray[np.bool_], label: NDArray[np.integer]) -> NDArray[np.bool_]:
+def _random_like(passes: Mask, label: NDArray[np.integer]) -> Mask:
     """Return a selection of as many events of each class, at random."""
     random, chosen = np.random.default_rng(0), np.zeros(len(label), dtype=bool)
     for one in (0, 1):

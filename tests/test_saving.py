@@ -1,0 +1,52 @@
+"""Model files of earlier versions, and classes of other people."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import unsculpt as us
+from unsculpt.decorrelators.base import methods
+
+FOLDER = Path(__file__).parent / "files-of-0.1.0"
+
+
+@pytest.fixture(scope="module")
+def events():
+    with np.load(FOLDER / "events.npz") as arrays:
+        return dict(arrays)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.unsculpt")))
+def test_files_of_the_first_version_give_what_they_gave(name, events):
+    model = us.load(FOLDER / f"{name}.unsculpt")
+    score, mass = events["score"], events["mass"]
+    both = np.column_stack([score, events["other"]])
+    two = pd.DataFrame({"mass": mass, "pt": events["pt"]})
+    channels = pd.DataFrame({"mass": mass, "ch": events["channel"]})
+    found = {
+        "flow2": lambda: model.transform(both, two),
+        "flowcat": lambda: model.transform(score, channels),
+        "quantilepaper": lambda: model.transform(score, mass),
+        "knn1": lambda: model.transform(score, mass),
+        "ddt2": lambda: model.transform(both, two),
+        "transportdual": lambda: model.transform(both, mass),
+        "classifier": lambda: model.predict_proba(events["features"]),
+        "chain": lambda: model.transform(events["features"], mass),
+        "table": lambda: model.transform(pd.DataFrame({"s": score, "mass": mass})),
+    }[name]()
+    np.testing.assert_allclose(found, events[f"expected.{name}"], rtol=0, atol=1e-9)
+
+
+def test_a_class_that_nobody_has_imported(tmp_path):
+    class Mine(us.SplineDecorrelator):
+        """A class of the user's own."""
+
+    rng = np.random.default_rng(0)
+    Mine().fit(rng.normal(size=50), rng.uniform(size=50)).save(tmp_path / "mine.unsculpt")
+    assert type(us.load(tmp_path / "mine.unsculpt")) is Mine
+    assert methods()["spline"] is us.SplineDecorrelator
+    del us.saving.MODELS["Mine"]
+    with pytest.raises(ValueError, match=r"holds a 'Mine'; this unsculpt knows .*import its"):
+        us.load(tmp_path / "mine.unsculpt")
