@@ -140,9 +140,10 @@ def _in_turn(actions: Sequence[Action], values: Any) -> Floats:
     first, *others = actions
     out = np.asarray(first(values))
     for action in others:
-        marked = np.isnan(out.reshape(len(out), -1)).any(axis=1)
+        marked = np.isnan(out).any(axis=tuple(range(1, out.ndim)))
         # Any number may stand in; where probabilities are expected, they have to sum to one.
-        out = np.where(marked.reshape(-1, *[1] * (out.ndim - 1)), len(out) / out.size, out)
+        even = 1 / np.prod(out.shape[1:])
+        out = np.where(marked.reshape(-1, *[1] * (out.ndim - 1)), even, out)
         out = np.array(action(out))
         out[marked] = np.nan
     return out
