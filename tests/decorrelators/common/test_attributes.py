@@ -115,5 +115,5 @@ def test_a_series_gives_its_name():
 def test_a_file_has_names_ranges_and_categories():
     mass, channel = learn(TABLE, ["channel"]).state()[1]
     assert mass["name"] == "mass"
-    assert mass["range"] == [MASS.min(), MASS.max()]
+    assert mass["range"] == (MASS.min(), MASS.max())
     assert channel == {"name": "channel", "categories": ["ee", "em", "mm"]}
