@@ -49,6 +49,7 @@ def _tidy():
         ctypes.CDLL(None).malloc_trim(0)  # or what was freed stays with the process
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Keep on one worker what shares fitted models: a file, and a kind in the contract."""
     for item in items:
