@@ -19,6 +19,7 @@ import pytest
 COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "d"
 MOST_MEMORY = 2e9  # bytes, of one worker
 PEAKS = {}
+STATUS = Path("/proc/self/statm")
 
 # By machine: programs for one processor may not run on another.
 PROGRAMS = COMPILED / "jax" / (platform.node() or "here")
@@ -36,14 +37,18 @@ elif sum(file.stat().st_size for file in PROGRAMS.parent.rglob("*")) > 2**29:
     shutil.rmtree(PROGRAMS.parent)  # those of older code as well
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _tidy():
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
     """Let go of a file's programs and figures: a worker would end with thousands of them."""
-    yield
+    if nextitem is None or nextitem.path != item.path or memory() > 0.7 * MOST_MEMORY:
+        tidy()
+
+
+def tidy():
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")
     if jax := sys.modules.get("jax"):
-        jax.clear_caches()
+        jax.clear_caches()  # they come back from their folder
     gc.collect()
     if sys.platform == "linux":
         ctypes.CDLL(None).malloc_trim(0)  # or what was freed stays with the process
@@ -56,6 +61,13 @@ def pytest_collection_modifyitems(items):
         kind = getattr(item, "callspec", None) and item.callspec.params.get("kind")
         group = f"{item.path}{getattr(kind, '__name__', '')}"
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+def memory():
+    """Bytes that this process holds now; as many as ever where the system does not tell."""
+    if not STATUS.exists():
+        return peak_memory()
+    return int(STATUS.read_text().split()[1]) * resource.getpagesize()
 
 
 def peak_memory():

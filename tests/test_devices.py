@@ -58,16 +58,19 @@ def test_shared_out_or_not_the_fit_is_the_same():
         np.testing.assert_allclose(four["found"][name], expected, rtol=1e-4, err_msg=name)
 
 
-# Stops where training would start.
+# Stops after the cores became devices.
 FIT = """
 import jax, numpy as np, unsculpt as us
-from unsculpt.fitting import engine
+from unsculpt.decorrelators.flow import ensemble
 
-def stop(*batches):
+cores_as_devices = ensemble.cores_as_devices
+
+def stop():
+    cores_as_devices()
     print(len(jax.devices("cpu")))
     raise SystemExit
 
-engine.share_out = stop
+ensemble.cores_as_devices = stop
 rng = np.random.default_rng(0)
 us.FlowDecorrelator(members=1, epochs=1).fit(rng.normal(size=50), rng.uniform(size=50))
 """

@@ -8,6 +8,7 @@ import pytest
 
 from unsculpt import metrics
 
+pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "any-classifier.md"
 
 

@@ -102,25 +102,24 @@ def paper():
 
 @pytest.fixture(scope="session")
 def two_scores():
-    """Two scores and two attributes, which no table holds."""
-    toy = toys.two_attributes(EVENTS, 0, seed=1)
-    scores = {"score_0": toy.score, "score_1": -(toy.score**3)}
-    protected = dict(zip(["protected_0", "protected_1"], toy.protected.T, strict=True))
-    model = quick(outside="nan").fit(np.column_stack(list(scores.values())), toy.protected)
+    """Two scores and two attributes, which no table holds, the second with a tail on each side."""
+    rng, events = np.random.default_rng(1), 20_000
+    ends = np.where(np.arange(events) % 100 == 0, 10, 1) * rng.uniform(-1, 1, events)
+    protected = {"protected_0": rng.uniform(0, 1, events), "protected_1": ends}
+    score = rng.normal(ends)
+    scores = {"score_0": score, "score_1": -(score**3)}
+    model = quick(batch_size=1000, outside="nan").fit(
+        *(np.column_stack(list(columns.values())) for columns in (scores, protected))
+    )
+    slope = model.cdfs_[0].tails.slope[1]
+    assert slope.min() < 0 < slope.max()
     return Case(model, scores, protected)
 
 
 @pytest.fixture(scope="session")
-def long_tails():
-    """Two attributes, the second with a tail on either side."""
-    rng, events = np.random.default_rng(1), 20_000
-    ends = np.where(np.arange(events) % 100 == 0, 10, 1) * rng.uniform(-1, 1, events)
-    table = {"even": rng.uniform(0, 1, events), "ends": ends}
-    score = rng.normal(ends)
-    model = quick(batch_size=1000).fit(score, pd.DataFrame(table))
-    slope = model.cdfs_[0].tails.slope[1]
-    assert slope.min() < 0 < slope.max()
-    return Case(model, {"score": score}, table)
+def long_tails(two_scores):
+    """The same with the nearest value outside."""
+    return two_scores.changed(outside="clip")
 
 
 @pytest.fixture(scope="session")
@@ -183,7 +182,6 @@ def chain(tagger):
     params=[
         "tagger",
         "marked",
-        "paper",
         "two_scores",
         "long_tails",
         "channels",

@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 
 from unsculpt.penalties import distance_correlation, moment_decomposition
 
+pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[2] / "docs" / "penalties.md"
 
 
