@@ -9,6 +9,7 @@ import ctypes
 import gc
 import os
 import platform
+import re
 import resource
 import shutil
 import sys
@@ -54,13 +55,18 @@ def tidy():
         ctypes.CDLL(None).malloc_trim(0)  # or what was freed stays with the process
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items):
-    """Keep on one worker what shares fitted models: a file, and a kind in the contract."""
-    for item in items:
-        kind = getattr(item, "callspec", None) and item.callspec.params.get("kind")
-        group = f"{item.path}{getattr(kind, '__name__', '')}"
-        item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Keep on one worker what shares fitted models: a file, and in the contract a kind."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByModels(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file, _, test = nodeid.partition("::")
+            kind = re.search(r"\[(\w+)", test) if file.endswith("test_contract.py") else None
+            return f"{file} {kind[1]}" if kind else file
+
+    return ByModels(config, log)
 
 
 def memory():
