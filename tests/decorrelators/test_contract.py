@@ -142,9 +142,19 @@ def pytest_generate_tests(metafunc):
         return
     every = kinds()
     if "case" in metafunc.fixturenames:
-        pairs = [(kind, case) for kind in every for case in CASES if takes(kind, case)]
-        names = [f"{kind.__name__}-{case}" for kind, case in pairs]
-        metafunc.parametrize(("kind", "case"), pairs, ids=names)
+        pairs = [
+            # Each case of a network is compiled anew: all but the first are for CI.
+            pytest.param(
+                kind,
+                case,
+                marks=[pytest.mark.slow] if trains(kind) and case != "one" else [],
+                id=f"{kind.__name__}-{case}",
+            )
+            for kind in every
+            for case in CASES
+            if takes(kind, case)
+        ]
+        metafunc.parametrize(("kind", "case"), pairs)
     else:
         metafunc.parametrize("kind", every, ids=[kind.__name__ for kind in every])
 
