@@ -1,7 +1,7 @@
 """Flows that the tests of a flow share.
 
-Those of one number of events, members and attributes share what XLA compiles, which takes longer
-than to train them: EVENTS with four members here, five hundred with two members in `quick`.
+Those of one number of events, members and attributes share what XLA compiles: EVENTS here, five
+hundred in `quick`.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ from scipy.stats import norm
 from unsculpt import FlowDecorrelator
 from unsculpt.datasets import toys
 
-EVENTS = 20_000
+EVENTS, MEMBERS = 10_000, 2
 
 
 class Fitted(NamedTuple):
@@ -42,7 +42,7 @@ def within(train, test):
 def fitted(toy, events=EVENTS, flow=None, **settings):
     train = toy(events, 0, seed=1)
     test = within(train, toy(20_000, 2_000, seed=2))
-    flow = flow or FlowDecorrelator(**{"members": 4} | settings)
+    flow = flow or FlowDecorrelator(**{"members": MEMBERS} | settings)
     return Fitted(flow.fit(train.score, train.protected), train, test)
 
 
@@ -98,7 +98,7 @@ def channels():
         return score, table, norm.cdf(score - mean)
 
     score, table, _ = draw(10_000, seed=1)
-    flow = FlowDecorrelator(members=4, categorical=["channel"]).fit(score, table)
+    flow = FlowDecorrelator(members=MEMBERS, categorical=["channel"]).fit(score, table)
     score, fresh, exact = draw(10_000, seed=2)
     inside = fresh["mass"].between(table["mass"].min(), table["mass"].max()).to_numpy()
     return Channels(flow, score[inside], fresh[inside], exact[inside])

@@ -7,8 +7,6 @@ import unsculpt as us
 from unsculpt.classifiers import Classifier
 from unsculpt.datasets import toys
 
-QUICK = {"members": 1, "epochs": 2, "batch_size": 250}
-
 
 @pytest.fixture(scope="module")
 def toy():
@@ -73,19 +71,19 @@ def test_longer_chains_are_flat():
     assert a.then(b.then(c)).steps == [a, b, c]
 
 
-def test_a_flow_on_top_of_a_classifier_is_one_model(tmp_path):
+def test_a_decorrelator_on_top_of_a_classifier_is_one_model(tmp_path):
     rng = np.random.default_rng(0)
     mass, label = rng.uniform(size=1000), rng.integers(2, size=1000)
     label[[mass.argmin(), mass.argmax()]] = 0  # nothing is outside the fitted range
     features = np.column_stack([mass + label, rng.normal(size=1000) + label])
     classifier = Classifier(epochs=2, batch_size=250).fit(features, label)
     background = label == 0
-    chain = classifier.then(us.FlowDecorrelator(**QUICK))
+    chain = classifier.then(us.SplineDecorrelator())
     chain.fit(features[background], mass[background])
 
     score = classifier.predict_proba(features)[:, 1]
-    flow = us.FlowDecorrelator(**QUICK).fit(score[background], mass[background])
-    want = flow.transform(score, mass)
+    spline = us.SplineDecorrelator().fit(score[background], mass[background])
+    want = spline.transform(score, mass)
     np.testing.assert_array_equal(chain.transform(features, mass), want)
     chain.save(tmp_path / "chain.unsculpt")
     again = us.load(tmp_path / "chain.unsculpt")

@@ -102,9 +102,8 @@ def test_events_that_cancel_say_nothing(mass):
     assert ramps_of(mass, weight=np.where(mass > 1, sign, 1)).shape[1] == 0
 
 
-@pytest.mark.parametrize("scale", [0, 1e-6])
-def test_events_that_hardly_count_make_no_ramps(mass, scale):
-    assert ramps_of(mass, weight=np.where(mass > 1, scale, 1.0)).shape[1] == 0
+def test_events_that_hardly_count_make_no_ramps(mass):
+    assert ramps_of(mass, weight=np.where(mass > 1, 1e-6, 1.0)).shape[1] == 0
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -141,6 +140,7 @@ def test_a_rare_category_is_no_tail(mass):
     assert tails.tailed.tolist() == [2]
 
 
+@pytest.mark.slow
 def test_a_score_that_does_not_depend_on_the_attribute_stays_as_it_is(mass):
     score = np.random.default_rng(1).uniform(size=EVENTS)
     flow = us.FlowDecorrelator(members=2).fit(score, mass)
