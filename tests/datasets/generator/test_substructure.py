@@ -8,6 +8,7 @@ pytest.importorskip("numba", reason="needs the extra `generate`")
 from unsculpt.datasets import COLUMNS
 from unsculpt.datasets.generator import substructure as sub
 
+pytestmark = pytest.mark.slow  # half a minute to compile
 MASS, PT, TAU21, C2, D2, FW, PF, AP, ZCUT, KTDR, SQRTD12 = range(11)
 some_jets = given(st.integers(0, 10_000))
 few = settings(max_examples=25, deadline=None)
