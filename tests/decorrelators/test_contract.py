@@ -49,7 +49,7 @@ def kinds():
 def small(kind, **parameters):
     """A decorrelator of this kind that is fitted in no time."""
     if kind is us.Chain:
-        return us.KNNDecorrelator(**parameters).then(us.KNNDecorrelator(**parameters))
+        return small(us.KNNDecorrelator, **parameters).then(small(us.KNNDecorrelator, **parameters))
     known = kind().get_params()
     return kind(**{k: v for k, v in (TINY | parameters).items() if k in known})
 
@@ -65,9 +65,9 @@ def takes(kind, case):
 
 
 def skip_if_costly(kind, case):
-    """Compile the training of a network for one kind of attributes, not for all."""
-    if trains(kind) and case != "one":
-        pytest.skip("one attribute shows it as well")
+    """Fit again for one kind of attributes, not for all: networks are compiled each time."""
+    if case == "two" or (trains(kind) and case == "mixed"):
+        pytest.skip("other attributes show it as well")
 
 
 def has_inverse(model):
@@ -456,7 +456,7 @@ class TestKindsOfArrays:
 
     @pytest.mark.parametrize("reader", TABLES)
     def test_a_fit_on_any_table(self, kind, case, reader):
-        if trains(kind) or case == "two":
+        if trains(kind) or case != "one":
             pytest.skip("what a fit reads is what transform reads")
         events = background(case)
         table = TABLES[reader](events.protected)
@@ -525,6 +525,7 @@ class TestPromises:
         model = copy_of(fitted(kind, "one"))
         expected = model.transform(*events.pair)
         bomb = Bomb()
+        fit(kind, other, "one")  # compiled from here on
         with bomb:  # how many calls a whole fit takes
             fit(kind, other, "one")
         bomb.fuse = max(1, int(share * bomb.calls))
@@ -619,7 +620,7 @@ def check_strange(kind, seed, sizes):
 
 
 def test_strange_samples(kind):
-    seeds, sizes = (range(6), [10, 200]) if trains(kind) else (range(150), range(10, 1001))
+    seeds, sizes = (range(6), [10, 200]) if trains(kind) else (range(40), range(10, 1001))
     for seed in seeds:
         check_strange(kind, seed, sizes)
 

@@ -13,12 +13,12 @@ from unsculpt.datasets import toys
 SPLINE = us.SplineDecorrelator()
 TINY = {"members": 1, "epochs": 1, "batch_size": 16}
 QUICK = [
-    us.TableDecorrelator(us.SplineDecorrelator(), protected=[0]),
-    us.TableDecorrelator(us.SplineDecorrelator(), protected=[-1]),
     us.TableDecorrelator(us.KNNDecorrelator(), protected=[0]),
     us.TableDecorrelator(us.DDTDecorrelator(), protected=[0]),
 ]
-TRAINED = [
+SLOW = [
+    us.TableDecorrelator(us.SplineDecorrelator(), protected=[0]),
+    us.TableDecorrelator(us.SplineDecorrelator(), protected=[-1]),
     us.TableDecorrelator(us.FlowDecorrelator(**TINY), protected=[0]),
     us.TableDecorrelator(us.QuantileDecorrelator(**TINY), protected=[0]),
     us.TableDecorrelator(us.FeatureDecorrelator(epochs=1, batch_size=16), protected=[0]),
@@ -47,7 +47,7 @@ def test_scikit_learn_accepts_it(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings(*OF_RANDOM_COLUMNS)
-@parametrize_with_checks(TRAINED, expected_failed_checks=too_small)
+@parametrize_with_checks(SLOW, expected_failed_checks=too_small)
 def test_scikit_learn_accepts_what_is_trained(estimator, check):
     check(estimator)
 
