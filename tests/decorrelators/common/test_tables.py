@@ -79,14 +79,14 @@ def test_flat_stretches_have_an_inverse():
 
 
 @given(st.lists(numbers, min_size=1, max_size=40, unique=True), st.lists(numbers, max_size=40))
-def test_below_is_the_search_of_numpy(nodes, others):
+def test_count_below_is_the_search_of_numpy(nodes, others):
     nodes = np.sort(nodes)
     values = np.concatenate([nodes, others])
     np.testing.assert_array_equal(count_below(nodes, values), np.searchsorted(nodes, values))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 255, 256, 257, 1024])
-def test_below_at_any_number_of_nodes(count):
+def test_count_below_at_any_number_of_nodes(count):
     nodes, values = np.arange(count, dtype=float), np.linspace(-1, count, 3001)
     np.testing.assert_array_equal(count_below(nodes, values), np.searchsorted(nodes, values))
 

@@ -23,7 +23,7 @@ def likelihood_ratio_auc(feature, label):
 
 @pytest.fixture(scope="session")
 def train():
-    return toys.appendix_a(5_000, 5_000, seed=1)
+    return toys.appendix_a(2_500, 2_500, seed=1)
 
 
 @pytest.fixture(scope="session")
@@ -156,7 +156,7 @@ class TestDirections:
             self.coordinates(weight=weight).signs[:3], [[1, -1], [-1, -1], [1, -1]]
         )
 
-    def test_back(self):
+    def test_the_inverse_leads_back(self):
         found = self.coordinates()
         x = found(self.columns, self.category)
         np.testing.assert_allclose(found.inverse(x, self.category), self.columns)

@@ -28,7 +28,7 @@ class Fitted(NamedTuple):
 
 @pytest.fixture(scope="module")
 def train():
-    return toys.three_classes(10_000, 0, seed=1)
+    return toys.three_classes(5_000, 0, seed=1)
 
 
 OTHERS = (pytest.param(name, marks=pytest.mark.slow) for name in ("source", "source by transport"))
