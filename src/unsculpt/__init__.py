@@ -16,7 +16,7 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for: who only wants help should not wait a second for SciPy."""
     if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module 'unsculpt' has no attribute {name!r}")
-    if find_spec(f"unsculpt.{name}"):
+    if name.isidentifier() and find_spec(f"unsculpt.{name}"):
         return import_module(f"unsculpt.{name}")
     # All models come at once, for they register themselves for `load`.
     import unsculpt.classifiers  # noqa: F401

@@ -52,6 +52,8 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
 def numbers(values: Any, name: str) -> Floats:
     """Return finite float64 numbers, in the shape they came in."""
     array = as_array(values, name)
+    if not array.size:
+        return np.empty(array.shape)
     try:
         if array.dtype.kind in "USVcmM":
             raise TypeError
@@ -61,7 +63,7 @@ def numbers(values: Any, name: str) -> Floats:
             f"{name} holds {array.dtype} values such as {array.flat[0]!r}; expected numbers"
         ) from None
     # Beyond this magnitude the difference of two values may overflow.
-    if floats.size and not (floats.min() > -LARGEST and floats.max() < LARGEST):
+    if not (floats.min() > -LARGEST and floats.max() < LARGEST):
         bad = np.count_nonzero(~(np.abs(floats) < LARGEST))
         raise ValueError(
             f"{name} is NaN or infinite in {bad:,} of {floats.size:,} events ({LARGEST:g} and "
@@ -101,7 +103,8 @@ def named_columns(table: Any) -> dict[str, Any] | None:
             (
                 found
                 for kind in ("column_names", "columns", "fields")
-                if (found := getattr(table, kind, None)) is not None
+                # Of the type: a row of a table may have a value called so.
+                if hasattr(type(table), kind) and (found := getattr(table, kind)) is not None
             ),
             getattr(getattr(table, "dtype", None), "names", None),
         )
@@ -147,6 +150,14 @@ def in_order_of(fitted: list[str], protected: Any) -> list[NDArray[Any]]:
         if name not in names:
             raise ValueError(f"protected has no column {name!r}; it has {names}")
     return [columns[names.index(name)] for name in fitted]
+
+
+def with_weight(columns: Floats, protected: Any, weight: Floats) -> tuple[Floats, Columns, Floats]:
+    """Return the events whose weight is not zero: the others are none."""
+    counts = weight != 0
+    table = zip(*protected_columns(protected), strict=True)
+    kept = Columns((name, values[counts]) for name, values in table)
+    return columns[counts], kept, weight[counts]
 
 
 def count_events(protected: Any) -> int:

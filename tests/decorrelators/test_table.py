@@ -1,5 +1,7 @@
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -178,3 +180,15 @@ def test_what_cannot_be_fitted(events, protected, background, message):
 def test_background_needs_labels(events):
     with pytest.raises(ValueError, match="background is 0; pass the labels as y"):
         us.TableDecorrelator(clone(SPLINE), ["mass"], background=0).fit(events[0])
+
+
+@pytest.mark.parametrize("read", [pa.Table.from_pandas, pl.DataFrame])
+def test_tables_of_other_libraries(events, fitted, read):
+    table, label = events
+    table = table.reset_index(drop=True)
+    model = clone(fitted).fit(read(table), label)
+    np.testing.assert_array_equal(model.transform(read(table)), fitted.transform(table))
+
+
+def test_no_rows_in_none_out(events, fitted):
+    assert fitted.transform(events[0][:0]).shape == (0, 1)

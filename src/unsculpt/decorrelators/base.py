@@ -26,10 +26,10 @@ from unsculpt.inputs import (
     count_events,
     not_constant,
     positive_total,
-    protected_columns,
     same_length,
     score_columns,
     weight_column,
+    with_weight,
 )
 from unsculpt.saving import MODELS, Model
 
@@ -105,19 +105,18 @@ class Decorrelator(Model):
         """
         check_outside(self.outside)
         columns = score_columns(scores, name)
-        names, attributes = protected_columns(protected)
-        same_length(len(columns), name, protected=len(attributes[0]))
-        weight = weight_column(sample_weight, len(columns), name)
-        counts = weight != 0
-        columns, weight = columns[counts], weight[counts]
+        given = len(columns)
+        same_length(given, name, protected=count_events(protected))
+        weight = weight_column(sample_weight, given, name)
+        columns, kept, weight = with_weight(columns, protected, weight)
         events, n_scores = columns.shape
         if events < FEWEST_EVENTS:
-            which = "events" if counts.all() else "events with a weight other than zero"
+            which = "events" if events == given else "events with a weight other than zero"
             raise ValueError(f"{name} has {events} {which}; a fit needs at least {FEWEST_EVENTS}")
         positive_total(weight)
         for i, column in enumerate(columns.T):
             not_constant(column, name if n_scores == 1 else f"{name}[:, {i}]")
-        return columns, Columns(zip(names, (a[counts] for a in attributes), strict=True)), weight
+        return columns, kept, weight
 
     def _check(
         self, values: ArrayLike, protected: Any, name: str = "scores"

@@ -9,10 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import Decorrelator
-from unsculpt.inputs import Floats
+from unsculpt.inputs import Columns, Floats, count_events, event_weights, protected_columns
 from unsculpt.saving import Arrays, Json, Model, packed, unpacked
 
 Action = Callable[[Any], ArrayLike]
@@ -60,6 +61,12 @@ class Chain(Decorrelator):
         self._check_steps()
         models = _models(self.steps)
         fitted = [copy(model) for model in models]
+        if sample_weight is not None:  # events of weight zero are none, for any step
+            weight = event_weights(sample_weight, count_events(protected), "protected")
+            rows = np.flatnonzero(weight)
+            scores, sample_weight = _safe_indexing(scores, rows), weight[rows]
+            table = zip(*protected_columns(protected), strict=True)
+            protected = Columns((name, values[rows]) for name, values in table)
         for model in fitted:
             if isinstance(model, Decorrelator):
                 model.fit(scores, protected, sample_weight=sample_weight)

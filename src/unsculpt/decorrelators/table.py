@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from unsculpt.inputs import Columns, Floats, same_length, weight_column
+from unsculpt.inputs import (
+    Columns,
+    Floats,
+    as_array,
+    named_columns,
+    same_length,
+    weight_column,
+)
 from unsculpt.saving import Arrays, Json, Model, packed, unpacked
 
 
@@ -81,8 +88,8 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
         """Return the columns that are not protected, decorrelated, (n, columns)."""
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
-        flat = self.decorrelator_.transform(*self._split(columns, self.protected_))
-        return np.asarray(flat.reshape(len(columns[0]), -1))
+        flat: Floats = self.decorrelator_.transform(*self._split(columns, self.protected_))
+        return flat[:, None] if flat.ndim == 1 else flat
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns that are not protected."""
@@ -94,7 +101,8 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
         if hasattr(X, "columns"):
             # Column by column: a protected category may be text.
             validate_data(self, X, reset=reset, skip_check_array=True)
-            return [np.asarray(X[name]) for name in X.columns]
+            table = named_columns(X) or {}
+            return [as_array(values, name) for name, values in table.items()]
         return list(
             validate_data(
                 self,
@@ -131,7 +139,7 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
     def _background_rows(self, y: ArrayLike | None, events: int) -> NDArray[np.bool_]:
         if y is None:
             raise ValueError(f"background is {self.background!r}; pass the labels as y")
-        label = np.asarray(y)
+        label = as_array(y, "y")
         same_length(events, "X", y=len(label))
         rows = np.asarray(label == self.background)
         if not rows.any():

@@ -50,6 +50,8 @@ def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: flo
         )
     if not tolerance > 0:
         raise ValueError(f"tolerance is {tolerance!r}; expected a positive number")
+    if len(model.protected_inputs_) != 1:
+        _table(None)
     (attribute,), (protected,) = model.attributes_.attributes, protected_names(model, model)
     corrections = [
         {

@@ -38,7 +38,7 @@ class Events:
         bins: int | ArrayLike,
     ) -> Events:
         """Decorrelate the score and leave out the events that have no decorrelated one."""
-        raw = numbers(np.asarray(scores), "scores")
+        raw = numbers(scores, "scores")
         if raw.ndim != 1:
             raise ValueError(f"scores has shape {raw.shape}; a report is about one score, (n,)")
         found, columns = protected_columns(protected)
@@ -46,7 +46,7 @@ class Events:
             names = found
         elif len(names) != len(columns):
             raise ValueError(f"names has {len(names)} entries for {len(columns)} attributes")
-        label = numbers(np.asarray(labels), "labels")
+        label = numbers(labels, "labels")
         same_length(len(raw), labels=len(label))
 
         with warnings.catch_warnings(record=True) as caught:
@@ -55,7 +55,7 @@ class Events:
         known = np.isfinite(flat)
         categories = _categories(model, found)
         drawn = [c.astype(str) if i in categories else c for i, c in enumerate(columns)]
-        weight = None if sample_weight is None else numbers(np.asarray(sample_weight), "weight")
+        weight = None if sample_weight is None else numbers(sample_weight, "weight")
         return cls(
             {"raw score": raw[known], "decorrelated score": flat[known]},
             label[known],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +25,7 @@ from unsculpt.inputs import (
 from unsculpt.saving import Arrays, Json
 
 Outside = Literal["clip", "raise", "nan"]
+PACKAGE = str(Path(__file__).parents[2])
 
 
 def check_outside(outside: str) -> None:
@@ -290,7 +293,17 @@ def _report(attribute: Continuous | Categorical, count: int, total: int, outside
         raise ValueError(
             f"{message}; fit on events that have them, or set outside='nan' to mark them"
         )
-    warnings.warn(OutsideWarning(f"{message}: {then}", attribute.name, count), stacklevel=5)
+    warnings.warn(
+        OutsideWarning(f"{message}: {then}", attribute.name, count), stacklevel=_users_level()
+    )
+
+
+def _users_level() -> int:
+    """Return how far up the caller is that is not of this package, for `warnings.warn`."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _categories(column: NDArray[Any], name: str) -> list[Any]:

@@ -20,6 +20,7 @@ T = TypeVar("T", bound=np.generic)
 ATOM = 1e-3
 # An event stands for so many at most, on average, and its weight is so many times a common part.
 MOST_COPIES, MOST_PARTS = 10, 4
+MOST_EVENTS = 2**22  # beyond, a few more or less change nothing of what can be resolved
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ def with_copies(values: NDArray[T], weight: Floats) -> tuple[NDArray[T], Floats]
     size = np.abs(weight)
     for part in range(1, MOST_PARTS + 1):
         copies = size * part / size.min()
-        if copies.sum() > MOST_COPIES * len(size):
+        if copies.sum() > min(MOST_COPIES * len(size), MOST_EVENTS):
             break
         if np.abs(copies - np.round(copies)).max() < 1e-9:
             count = np.round(copies).astype(np.int64)

@@ -13,7 +13,7 @@ from unsculpt.decorrelators.base import Decorrelator, shaped
 from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
 from unsculpt.decorrelators.common.training import check_training, summary_of
 from unsculpt.decorrelators.feature.coordinates import FeatureCoordinates, base_of
-from unsculpt.decorrelators.feature.labels import distinct, places
+from unsculpt.decorrelators.feature.labels import distinct, label_column, places
 from unsculpt.inputs import Floats, Mask, count_events, score_columns, weight_column
 from unsculpt.saving import Arrays, Json
 
@@ -110,9 +110,11 @@ class FeatureDecorrelator(Decorrelator):
 
         check_training(self)
         columns, protected, weight = self._check_fit(features, protected, sample_weight, "features")
-        events = len(score_columns(features, "features"))
-        classes = None if labels is None else distinct(labels, events)
-        which = places(labels, classes, events)[weight_column(sample_weight, events) != 0]
+        if labels is not None:
+            given = len(score_columns(features, "features"))
+            labels = label_column(labels, given)[weight_column(sample_weight, given) != 0]
+        classes = None if labels is None else distinct(labels, len(columns))
+        which = places(labels, classes, len(columns))
 
         attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=False)
         inputs, _ = attributes.features(protected, "raise")

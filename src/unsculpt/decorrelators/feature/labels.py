@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unsculpt.inputs import same_length
+from unsculpt.inputs import as_array, same_length
 
 
 def distinct(labels: ArrayLike, events: int) -> list[Any]:
     """Return the distinct labels, background first."""
-    classes: list[Any] = np.unique(_column(labels, events)).tolist()
+    classes: list[Any] = np.unique(label_column(labels, events)).tolist()
     if len(classes) < 2:
         raise ValueError(
             f"labels is {classes[0]!r} in all {events:,} events; a base by class needs two "
@@ -27,7 +27,7 @@ def places(labels: ArrayLike | None, classes: list[Any] | None, events: int) -> 
         return np.zeros(events, dtype=np.int32)
     if classes is None:
         raise ValueError("labels were given, but the fit had none; fit with labels first")
-    array = _column(labels, events)
+    array = label_column(labels, events)
     unknown = ~np.isin(array, classes)
     if unknown.any():
         raise ValueError(
@@ -36,9 +36,9 @@ def places(labels: ArrayLike | None, classes: list[Any] | None, events: int) -> 
     return np.searchsorted(classes, array).astype(np.int32)
 
 
-def _column(labels: ArrayLike, events: int) -> NDArray[Any]:
+def label_column(labels: ArrayLike, events: int) -> NDArray[Any]:
     """Return the labels, one for each event."""
-    array = np.asarray(labels)
+    array = as_array(labels, "labels")
     if array.ndim != 1:
         raise ValueError(f"labels has shape {array.shape}; expected (n,)")
     same_length(events, "features", labels=len(array))

@@ -24,7 +24,14 @@ from unsculpt.decorrelators.spline.distribution import (
     fit_distribution,
 )
 from unsculpt.devices import in_threads
-from unsculpt.inputs import Floats, count_events, same_length, score_columns, weight_column
+from unsculpt.inputs import (
+    Floats,
+    count_events,
+    same_length,
+    score_columns,
+    weight_column,
+    with_weight,
+)
 from unsculpt.saving import Arrays, Json
 
 # Thresholds of the score in the histogram, and nodes of the table made from the fit.
@@ -128,7 +135,8 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         if n_scores != len(self.counts_):
             raise ValueError(f"scores has {n_scores} columns; earlier ones had {len(self.counts_)}")
         same_length(events, protected=count_events(protected))
-        self._count(columns, protected, weight_column(sample_weight, events))
+        weight = weight_column(sample_weight, events)
+        self._count(*with_weight(columns, protected, weight))
         return self
 
     def empty(self) -> Self:

@@ -26,9 +26,6 @@ from unsculpt.saving import Arrays, Json
 if TYPE_CHECKING:
     from unsculpt.decorrelators.transport.map import TransportMap
 
-if TYPE_CHECKING:
-    pass
-
 Loss = Literal["likelihood", "transport"]
 
 
