@@ -13,9 +13,8 @@ from unsculpt.datasets import toys
 ROUNDING = 1e-7
 PATHS = [
     "tagger",
-    "atoms",
     "two_attributes",
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("binary", "paper", "channels")),
+    *(pytest.param(x, marks=pytest.mark.slow) for x in ("atoms", "binary", "paper", "channels")),
 ]
 
 

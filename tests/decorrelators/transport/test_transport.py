@@ -88,6 +88,7 @@ def test_probabilities_become_those_without_the_drift(fitted):
         assert distance[b].mean() > 0.2
 
 
+@pytest.mark.slow
 def test_the_map_between_gaussians_is_the_optimal_one(train):
     """Linear, by the inverse root of the covariance: from SciPy, in units of each score."""
     scores = plane(train.score) * [1, 1000]
@@ -237,6 +238,7 @@ def test_the_map_is_that_of_the_weighted_events(quick, few):
     assert moved[:, 0].mean() < -0.3
 
 
+@pytest.mark.slow
 def test_transport_moves_weighted_events_to_the_weighted_source(quick, train):
     """In each part of the mass, the mean and the width become those of all; not the density."""
     vectors, mass = plane(train.score), train.protected
