@@ -374,6 +374,9 @@ class TestEvents:
         if hasattr(model, "sample"):
             assert len(model.sample(none.protected)) == 0
 
+    def test_it_says_how_many_scores_it_takes(self, kind, case):
+        assert fitted(kind, case).n_scores_ == (1 if case == "one" else 2)
+
     def test_a_fit_needs_events(self, kind):
         few = background("one").some(slice(5))
         with pytest.raises(ValueError, match="has 5 events; a fit needs at least 10"):

@@ -80,9 +80,9 @@ class Decorrelator(Model):
         return Chain([self]).then(second)
 
     @property
+    @abstractmethod
     def n_scores_(self) -> int:
         """How many scores the fit had."""
-        raise NotImplementedError
 
     @property
     def protected_inputs_(self) -> dict[str, bool]:

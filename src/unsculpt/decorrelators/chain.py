@@ -82,6 +82,12 @@ class Chain(Decorrelator):
         check_is_fitted(self)
         return _in_turn([partial(_applied, step, protected) for step in self.steps], scores)
 
+    @property
+    def n_scores_(self) -> int:
+        """How many scores, or features of a classifier, the first step takes."""
+        first = self.steps[0]
+        return int(first.n_scores_ if isinstance(first, Decorrelator) else first.n_features_in_)
+
     def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
         """Return the scores whose `transform` is `levels`."""
         check_is_fitted(self)
