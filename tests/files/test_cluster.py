@@ -148,12 +148,13 @@ def test_nobody_at_the_address(monkeypatch):
         pass
 
 
+@pytest.fixture(scope="module")
+def address(client):
+    return client.scheduler.address
+
+
 class TestCommands:
     """The options of the command line, on clusters of processes."""
-
-    @pytest.fixture(scope="class")
-    def address(self, client):
-        return client.scheduler.address
 
     @staticmethod
     def unsculpt(*arguments):

@@ -1,7 +1,7 @@
 """The numbers by which decorrelated scores are compared, at one cut."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,36 +54,18 @@ def working_point(
         >>> point.rejection, point.inverse_jsd, point.ideal
         (2.0, inf, Ideal(mean=nan, spread=nan))
     """
+    events = scores, labels, protected
+    cut: dict[str, Any] = {
+        "efficiency": efficiency,
+        "window": window,
+        "sample_weight": sample_weight,
+    }
     n_bins = bins if isinstance(bins, int | np.integer) else np.size(bins) - 1
     ideal = Ideal(math.nan, math.nan)
     if whole_number(repeats, "repeats", least=0) and n_bins >= 6:
-        ideal = ideal_inverse_jsd(
-            scores,
-            labels,
-            protected,
-            efficiency=efficiency,
-            bins=bins,
-            window=window,
-            sample_weight=sample_weight,
-            repeats=repeats,
-        )
+        ideal = ideal_inverse_jsd(*events, bins=bins, repeats=repeats, **cut)
     return WorkingPoint(
-        rejection(
-            scores,
-            labels,
-            efficiency=efficiency,
-            protected=protected,
-            window=window,
-            sample_weight=sample_weight,
-        ),
-        inverse_jsd(
-            scores,
-            labels,
-            protected,
-            efficiency=efficiency,
-            bins=bins,
-            window=window,
-            sample_weight=sample_weight,
-        ),
+        rejection(scores, labels, protected=protected, **cut),
+        inverse_jsd(*events, bins=bins, **cut),
         ideal,
     )

@@ -220,23 +220,24 @@ class TestUncertainty:
             flow.uncertainty(events.score, events.protected)
 
 
+@pytest.fixture(scope="module")
+def distance():
+    """How far a flow is from the toy, fitted with junk of these weights among its events."""
+    rng = np.random.default_rng(0)
+    toy = toys.smooth(6000, 0, seed=1)
+    score = np.concatenate([toy.score, rng.normal(2.0, 0.3, 4000)])
+    protected = np.concatenate([toy.protected, rng.uniform(size=4000)])
+    truth = toy.cdf(toy.score, toy.protected)
+
+    def distance(*junk):
+        weight = np.repeat([1.0, *junk], [6000, 2000, 2000])
+        flow = FlowDecorrelator(members=2).fit(score, protected, sample_weight=weight)
+        return np.abs(flow.transform(toy.score, toy.protected) - truth).mean()
+
+    return distance
+
+
 class TestWeights:
-    @pytest.fixture(scope="class")
-    def distance(self):
-        """How far a flow is from the toy, fitted with junk of these weights among its events."""
-        rng = np.random.default_rng(0)
-        toy = toys.smooth(6000, 0, seed=1)
-        score = np.concatenate([toy.score, rng.normal(2.0, 0.3, 4000)])
-        protected = np.concatenate([toy.protected, rng.uniform(size=4000)])
-        truth = toy.cdf(toy.score, toy.protected)
-
-        def distance(*junk):
-            weight = np.repeat([1.0, *junk], [6000, 2000, 2000])
-            flow = FlowDecorrelator(members=2).fit(score, protected, sample_weight=weight)
-            return np.abs(flow.transform(toy.score, toy.protected) - truth).mean()
-
-        return distance
-
     def test_negative_weights_take_events_away(self, distance):
         assert distance(1, -1) < 0.03
 
