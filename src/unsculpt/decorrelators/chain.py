@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import Decorrelator
-from unsculpt.inputs import Columns, Floats, count_events, event_weights, protected_columns
+from unsculpt.inputs import Floats, count_events, event_weights, with_weight
 from unsculpt.saving import Arrays, Json, Model, packed, unpacked
 
 Action = Callable[[Any], ArrayLike]
@@ -63,10 +63,8 @@ class Chain(Decorrelator):
         fitted = [copy(model) for model in models]
         if sample_weight is not None:  # events of weight zero are none, for any step
             weight = event_weights(sample_weight, count_events(protected), "protected")
-            rows = np.flatnonzero(weight)
-            scores, sample_weight = _safe_indexing(scores, rows), weight[rows]
-            table = zip(*protected_columns(protected), strict=True)
-            protected = Columns((name, values[rows]) for name, values in table)
+            rows, protected, sample_weight = with_weight(np.arange(len(weight)), protected, weight)
+            scores = _safe_indexing(scores, rows)  # which may be a classifier's table of features
         for model in fitted:
             if isinstance(model, Decorrelator):
                 model.fit(scores, protected, sample_weight=sample_weight)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from unsculpt.graph import Graph, Value
-from unsculpt.inputs import Floats
+from unsculpt.inputs import Floats, T
 from unsculpt.saving import Arrays
-
-T = TypeVar("T", bound=np.generic)
 
 # A value that holds at least this share of the sample is an atom, whatever the knots resolve.
 ATOM = 1e-3
