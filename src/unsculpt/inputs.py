@@ -153,7 +153,9 @@ def in_order_of(fitted: list[str], protected: Any) -> list[NDArray[Any]]:
     return [columns[names.index(name)] for name in fitted]
 
 
-def with_weight(columns: Floats, protected: Any, weight: Floats) -> tuple[Floats, Columns, Floats]:
+def with_weight(
+    columns: NDArray[T], protected: Any, weight: Floats
+) -> tuple[NDArray[T], Columns, Floats]:
     """Return the events whose weight is not zero: the others are none."""
     counts = weight != 0
     table = zip(*protected_columns(protected), strict=True)
