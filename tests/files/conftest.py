@@ -11,6 +11,8 @@ from unsculpt.inputs import Columns, score_columns
 class Product(Decorrelator):
     """Not a decorrelator, but its numbers are known: score times the first attribute, clipped."""
 
+    n_scores_ = 1
+
     def fit(self, scores, protected, *, sample_weight=None):
         weight = np.ones(len(scores))
         self.source_ = {"score": ["tagger"], "protected": ["mass"]}

@@ -13,6 +13,8 @@ HOSTILE = '<script>alert("x")</script> & $ \' </style> τ21 [GeV]'
 class Exact(Decorrelator):
     """The true conditional CDF of a toy, with what a trained model has beside it."""
 
+    n_scores_ = 1
+
     def __init__(self, toy=None):
         self.toy = toy
         self.history_ = {"train_loss": np.array([[3.0, 2], [1, 2]]), "best_epoch": np.array([1, 1])}
