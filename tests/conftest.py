@@ -40,8 +40,8 @@ elif sum(file.stat().st_size for file in PROGRAMS.parent.rglob("*")) > 2**29:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Let go of a file's programs and figures: a worker would end with thousands of them."""
-    if nextitem is None or nextitem.path != item.path or memory() > 0.7 * MOST_MEMORY:
+    """Let go of programs and figures: a worker would end with thousands of them."""
+    if memory() > 0.6 * MOST_MEMORY:
         tidy()
 
 

@@ -51,6 +51,7 @@ def run(code, **environment):
     return out.stdout
 
 
+@pytest.mark.slow
 def test_shared_out_or_not_the_fit_is_the_same():
     one, four = (json.loads(run(LINES, JAX_NUM_CPU_DEVICES=n)) for n in ("1", "4"))
     assert (one["devices"], four["devices"]) == (1, 4)

@@ -68,8 +68,11 @@ class TestSeparation:
 class TestPenalty:
     @pytest.mark.parametrize(
         "strong",
-        [Classifier.disco(1, seed=2), Classifier.mode(10), Classifier.adversarial(5)],
-        ids=["disco", "mode", "adversary"],
+        [
+            pytest.param(Classifier.disco(1, seed=2), id="disco"),
+            pytest.param(Classifier.mode(10), id="mode", marks=pytest.mark.slow),
+            pytest.param(Classifier.adversarial(5), id="adversary", marks=pytest.mark.slow),
+        ],
     )
     def test_it_takes_out_what_the_score_knows_of_the_mass(self, strong, trained, events, fresh):
         strong.set_params(**trained).fit(events.X, events.y, protected=events.mass)
@@ -86,6 +89,7 @@ class TestPenalty:
         assert parameters(zero) == parameters(none)
         assert zero.history_["train_loss"].tobytes() == none.history_["train_loss"].tobytes()
 
+    @pytest.mark.slow
     def test_any_function_will_do(self, events, trained):
         def pull_down(scores, protected, *, sample_weight):
             return (sample_weight * scores).sum() / sample_weight.sum()
@@ -254,6 +258,7 @@ class TestBadInput:
         with pytest.raises(ValueError, match="protected on background is 80 in all"):
             Classifier.disco(1).fit(events.X, events.y, protected=mass)
 
+    @pytest.mark.slow
     def test_a_constant_feature_is_no_feature(self, normalised, events, quick):
         table = np.column_stack([events.X, np.full(2000, 0.1)])  # whose mean is rounded
         classifier = Classifier.disco(2, **quick).fit(table, events.y, protected=events.mass)

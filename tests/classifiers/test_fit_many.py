@@ -46,6 +46,7 @@ def test_seeds_and_strengths_make_them_differ(several, events):
             assert np.abs(one - other).max() > 1e-5
 
 
+@pytest.mark.slow
 def test_different_recipes_go_together(quick, events):
     mixed = [
         Classifier(**quick),
@@ -59,6 +60,7 @@ def test_different_recipes_go_together(quick, events):
         assert_alike(classifier, alone, events)
 
 
+@pytest.mark.slow
 def test_those_that_do_not_fit_in_memory_take_turns(several, events, monkeypatch):
     sizes = []
     together = training._train_together

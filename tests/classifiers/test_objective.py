@@ -128,6 +128,7 @@ class TestAdversary:
         slope = jax.grad(lambda x: reverse_gradient(x, 5.0) ** 2)(2.0)
         assert float(slope) == -5 * 4
 
+    @pytest.mark.slow
     def test_it_learns_what_the_classifier_unlearns(self):
         (x, y, m), weight = jax.tree.map(jnp.asarray, batch())
         contest = Contest(network(), adversary())

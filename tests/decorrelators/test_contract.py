@@ -143,11 +143,14 @@ def pytest_generate_tests(metafunc):
     every = kinds()
     if "case" in metafunc.fixturenames:
         pairs = [
-            # Each case of a network is compiled anew: all but the first are for CI.
+            # Each case of a network is compiled anew, and so is each number of events: most are
+            # for CI.
             pytest.param(
                 kind,
                 case,
-                marks=[pytest.mark.slow] if trains(kind) and case != "one" else [],
+                marks=[pytest.mark.slow]
+                if trains(kind) and (case != "one" or metafunc.cls is TestWeights)
+                else [],
                 id=f"{kind.__name__}-{case}",
             )
             for kind in every

@@ -17,7 +17,7 @@ def correction_of(model, folder, name="flat", **options):
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-3])
-@pytest.mark.parametrize("name", ["tagger", "paper"])
+@pytest.mark.parametrize("name", ["tagger", pytest.param("paper", marks=pytest.mark.slow)])
 def test_agrees_within_the_tolerance(name, request, tolerance, tmp_path):
     case = request.getfixturevalue(name)
     scores, protected = case.hard_events(EVENTS)
@@ -72,6 +72,7 @@ def test_file_follows_the_schema_and_names_the_columns(tagger, tmp_path):
     assert "0.001 or better" in correction.description
 
 
+@pytest.mark.slow
 def test_scores_that_nearly_coincide(tagger, tmp_path):
     # A saturated sigmoid: many scores are a few last digits below one.
     mass = tagger.protected["protected"]

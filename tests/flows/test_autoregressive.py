@@ -66,6 +66,7 @@ def test_a_variable_is_moved_by_those_before_it_only(variables):
     assert np.all(below > 1e-3)
 
 
+@pytest.mark.slow
 def test_every_variable_follows_every_attribute():
     one = layer(3)
     slopes = evaluate(jax.jacobian(lambda x, a: one(x, a)[0], argnums=1), events(3))
@@ -86,6 +87,7 @@ def test_the_volume_is_that_of_automatic_differentiation():
     np.testing.assert_allclose(log_volume, np.linalg.slogdet(jacobian)[1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_density_of_each_class_integrates_to_one():
     both = flow(2, classes=2, seed=1, size=0.03)  # smooth enough for so few points
     edges = np.linspace(-6, 6, 201)
@@ -96,6 +98,7 @@ def test_the_density_of_each_class_integrates_to_one():
     np.testing.assert_allclose(total, 1, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_the_base_is_standard_for_the_first_class_and_as_learned_for_the_others():
     three = flow(2, classes=3)
     mean, width = three.base(jnp.asarray([0, 2]))

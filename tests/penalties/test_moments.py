@@ -10,10 +10,10 @@ from unsculpt.penalties import moment_decomposition
 
 SETTINGS = [
     {"order": 0},
-    {"order": 1},
-    {"order": 2},
+    pytest.param({"order": 1}, marks=pytest.mark.slow),
+    pytest.param({"order": 2}, marks=pytest.mark.slow),
     {"order": 1, "max_slope": 0.2},
-    {"order": 2, "monotonic": True},
+    pytest.param({"order": 2, "monotonic": True}, marks=pytest.mark.slow),
     {"order": 2, "max_slope": 0.3, "monotonic": True},
 ]
 
@@ -295,6 +295,7 @@ def test_nan_is_not_hidden(kind, sample):
     assert np.isnan(float(moment_decomposition(kind(mass), kind(scores), bins=6)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [SETTINGS[0], SETTINGS[-1]], ids=str)
 def test_many_models_at_once_in_single_precision(settings):
     random = np.random.default_rng(0)

@@ -136,6 +136,7 @@ def test_a_method_that_knows_its_own_cut_alone(toy, exact):
     assert {row[1] for row in picture.tables[0].rows} == {"0.8"}
 
 
+@pytest.mark.slow
 def test_the_first_attribute_may_be_a_category(toy, exact, parse, tmp_path):
     model = copy(exact)
     model.transform = lambda scores, protected: np.asarray(scores) ** 2

@@ -46,6 +46,7 @@ def check(saved, folder):
     assert (folder / "out" / "figures" / "tradeoff.pdf").exists()
 
 
+@pytest.mark.slow
 def test_saved_scores_are_judged_as_ours_are(saved, tmp_path, quick):
     check(saved, tmp_path)
 

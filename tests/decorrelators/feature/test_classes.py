@@ -73,6 +73,7 @@ def test_a_feature_mirrored_in_one_category_fits_as_well_and_separates_better(pl
     assert good > bad + 0.02
 
 
+@pytest.mark.slow
 def test_with_labels_signal_stays_together(by_class, test):
     latent = by_class.transform(test.score, test.protected)
     signal = test.label == 1
@@ -82,12 +83,14 @@ def test_with_labels_signal_stays_together(by_class, test):
     assert flat(by_class, test) < 0.05
 
 
+@pytest.mark.slow
 def test_with_labels_the_inverse_leads_back(by_class, test):
     latent = by_class.transform(test.score, test.protected)
     back = by_class.inverse_transform(latent, test.protected)
     np.testing.assert_allclose(back, test.score, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_each_class_has_its_density_and_samples(by_class, test):
     m = test.protected
     exact = np.where(

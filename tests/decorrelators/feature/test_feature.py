@@ -61,6 +61,7 @@ class TestDecorrelation:
         latent = flow.transform(features, mass)
         np.testing.assert_allclose(flow.inverse_transform(latent, mass), features, atol=1e-8)
 
+    @pytest.mark.slow
     def test_the_density_is_the_change_of_variables(self, pair):
         """With derivatives of `transform` by finite differences."""
         flow, features, mass = pair
@@ -74,6 +75,7 @@ class TestDecorrelation:
         # A difference across a knot of a spline sees both sides.
         assert np.quantile(np.abs(flow.log_prob(features, mass) - expected), 0.99) < 1e-4
 
+    @pytest.mark.slow
     def test_samples_are_distributed_as_the_features(self, pair):
         flow, features, mass = pair
         drawn = flow.sample(mass, seed=3)
@@ -165,6 +167,7 @@ def test_nan_marks_the_event(pair, method):
     assert np.isnan(out[1]).all()
 
 
+@pytest.mark.slow
 def test_all_that_a_loaded_model_does_gives_the_same_bytes(pair, tmp_path):
     flow, features, mass = pair
     flow.save(tmp_path / "model")

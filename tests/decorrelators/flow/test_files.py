@@ -78,6 +78,7 @@ class TestRoundTrip:
         us.load(tmp_path / "named").save(tmp_path / "again")
         assert us.load(tmp_path / "again").source_ == named.source_
 
+    @pytest.mark.slow
     def test_numbers_from_numpy_are_fine_as_parameters(self, quick, events, tmp_path):
         flow = quick(events.score, events.protected, seed=np.int64(4), members=np.int32(2))
         flow.save(tmp_path / "model")

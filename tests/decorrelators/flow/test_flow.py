@@ -43,7 +43,12 @@ def furthest_from_uniform(levels, protected, bins=10):
 
 class TestTruth:
     @pytest.mark.parametrize(
-        ("name", "limit"), [("smooth", 0.015), ("tagger", 0.01), ("two_attributes", 0.015)]
+        ("name", "limit"),
+        [
+            pytest.param("smooth", 0.015, marks=pytest.mark.slow),
+            ("tagger", 0.01),
+            ("two_attributes", 0.015),
+        ],
     )
     def test_transform_is_close_to_the_exact_cdf(self, name, limit, request):
         fitted = request.getfixturevalue(name)
@@ -275,6 +280,7 @@ class TestScales:
         assert difference.mean() < 0.01
         assert difference.max() < 0.05
 
+    @pytest.mark.slow
     def test_probabilities_saturated_at_zero_and_one_in_single_precision(self):
         toy = toys.tagger(10_000, 0, seed=1)
         score = np.clip(1.4 * toy.score - 0.2, 0, 1).astype("f4")

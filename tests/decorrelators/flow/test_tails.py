@@ -187,6 +187,7 @@ def fit(mass):
 ATTRIBUTES = ["one", pytest.param("two", marks=pytest.mark.slow)]
 
 
+@pytest.mark.slow
 def test_the_table_keeps_up_with_the_ramps(fit):
     flow, score, mass = fit("one")
     (column,) = flow.cdfs_

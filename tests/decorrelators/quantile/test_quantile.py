@@ -224,6 +224,7 @@ class TestMethods:
 
 
 class TestWeights:
+    @pytest.mark.slow
     def test_negative_weights_cancel_what_they_should(self, train):
         """Events above 0.5 added with weight 1 and again with weight -1 leave no trace."""
         rng = np.random.default_rng(5)

@@ -197,6 +197,7 @@ def test_samples_are_like_background(with_density):
             assert kstest(x, y).statistic < 0.05
 
 
+@pytest.mark.slow
 def test_probabilities_of_zero(quick, few):
     scores = few.score.copy()
     scores[:3] = np.eye(3)
