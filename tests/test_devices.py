@@ -77,6 +77,7 @@ us.FlowDecorrelator(members=1, epochs=1).fit(rng.normal(size=50), rng.uniform(si
 """
 
 
+@pytest.mark.slow
 def test_every_core_is_a_device_from_the_first_fit_unless_jax_runs_already():
     expected = min(devices.cores(), devices.MOST_DEVICES)
     assert int(run(FIT)) == expected

@@ -179,6 +179,7 @@ class TestCommands:
         here, there = ((tmp_path / f"{x}.unsculpt").read_bytes() for x in ("here", "there"))
         assert here == there
 
+    @pytest.mark.slow
     def test_apply_on_processes_of_its_own(self, folder, tmp_path):
         arguments = ("apply", folder / "model.unsculpt", folder / "run[12].parquet")
         self.unsculpt(*arguments, "-o", f"{tmp_path}/here/")

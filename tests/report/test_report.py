@@ -100,6 +100,7 @@ def test_provenance_tells_the_model_the_events_and_the_versions(page):
         assert text in page.text
 
 
+@pytest.mark.slow
 def test_several_attributes_and_categories(toy, exact, parse, tmp_path):
     table = pd.DataFrame({"mass": toy.protected, "run": np.where(toy.score > 0.5, "a", "b")})
     numbers = write_report(tmp_path / "r.html", exact, toy.score, table, toy.label)

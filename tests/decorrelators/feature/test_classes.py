@@ -110,6 +110,7 @@ def test_each_class_has_its_density_and_samples(by_class, test):
     assert np.array_equal(background[test.label == 0], found[test.label == 0])
 
 
+@pytest.mark.slow
 def test_a_model_with_classes_comes_back_from_its_file(by_class, test, tmp_path):
     by_class.save(tmp_path / "model")
     loaded = us.load(tmp_path / "model")
@@ -181,7 +182,9 @@ class TestDirections:
         np.testing.assert_allclose(log_widths, 0, atol=0.1)
 
 
-def test_labels_that_do_not_fit_are_named(by_class, test):
+def test_labels_that_do_not_fit_are_named(train, test):
+    by_class = FeatureDecorrelator(**SETTINGS | {"epochs": 1})
+    by_class.fit(train.score, train.protected, labels=train.label)
     few = test.score[:3], test.protected[:3]
     with pytest.raises(ValueError, match=r"labels has 2 events of a class .* not among \[0, 1\]"):
         by_class.log_prob(*few, labels=[0, 2, 5])

@@ -196,6 +196,7 @@ def test_the_table_keeps_up_with_the_ramps(fit):
     np.testing.assert_allclose(flow.transform(score, mass), exact, atol=3e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_scores_of_the_tail_come_back(fit, name):
     flow, score, protected = fit(name)
