@@ -29,7 +29,7 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(PROGRAMS))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
-# Half of the core seconds less; `XLA_FLAGS= pytest` compiles as users do. XLA aborts at a flag that it
+# Half of the core seconds less; `XLA_FLAGS= pytest` compiles as users do. XLA aborts at a flag it
 # does not know, so those that may go are for the version they were tried with.
 FLAGS = "--xla_backend_optimization_level=0"
 if version("jaxlib").startswith("0.10."):
