@@ -16,7 +16,7 @@ class Product(Decorrelator):
     def fit(self, scores, protected, *, sample_weight=None):
         weight = np.ones(len(scores))
         self.source_ = {"score": ["tagger"], "protected": ["mass"]}
-        self.attributes_ = ProtectedAttributes.learn(protected, weight, (), linear=True)
+        self.attributes_ = ProtectedAttributes.learn(protected, weight, (), by_range=1.0)
         return self
 
     def transform(self, scores, protected):

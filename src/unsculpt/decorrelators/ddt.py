@@ -91,7 +91,7 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
             )
         straight = Columns({name: variable[inside]})
         columns, weight = columns[inside], weight[inside]
-        attributes = ProtectedAttributes.learn(straight, weight, (), linear=True)
+        attributes = ProtectedAttributes.learn(straight, weight, (), by_range=1.0)
         features, _ = attributes.features(straight, "raise")
         mean = np.average(features[:, 0], weights=weight)
         away = features[:, 0] - mean

@@ -122,7 +122,7 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
         """
         check_fraction(self.efficiency, "efficiency")
         columns, protected, weight = self._check_fit(scores, protected, sample_weight)
-        attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=False)
+        attributes = ProtectedAttributes.learn(protected, weight, self.categorical)
         features, _ = attributes.features(protected, "raise")
         rows, weight = with_copies(np.arange(len(columns)), weight)
         columns, features = columns[rows], features[rows]

@@ -120,8 +120,8 @@ def _score_content(cdf: TableCDF, score: str, protected: str, tolerance: float) 
 def _attribute_rule(attribute: Continuous, name: str) -> Content:
     """The attribute's coordinate, constant beyond the fitted range."""
     knots, *levels = attribute.cdf.steps
-    across = 2 * (knots - knots[0]) / (knots[-1] - knots[0]) - 1
-    start, end = (across if attribute.linear else (across + 2 * level - 1) / 2 for level in levels)
+    across, share = attribute.across(knots), attribute.by_range
+    start, end = (share * across + (1 - share) * (2 * level - 1) for level in levels)
     below, above = ((start + end) / 2)[[0, -1]].tolist()
     return _piecewise(name, knots, start, end, below, above, line=1)
 

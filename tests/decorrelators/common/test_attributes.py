@@ -9,9 +9,9 @@ CHANNEL = np.random.default_rng(1).choice(["ee", "em", "mm"], 1000)
 TABLE = pd.DataFrame({"mass": MASS, "channel": CHANNEL})
 
 
-def learn(protected, categorical=(), linear=False, weight=None):
+def learn(protected, categorical=(), by_range=0.5, weight=None):
     weight = np.ones(1000) if weight is None else weight
-    return ProtectedAttributes.learn(protected, weight, categorical, linear=linear)
+    return ProtectedAttributes.learn(protected, weight, categorical, by_range=by_range)
 
 
 def test_a_number_becomes_a_coordinate_on_minus_one_to_one_in_its_order():
@@ -25,16 +25,16 @@ def test_a_number_becomes_a_coordinate_on_minus_one_to_one_in_its_order():
     assert not marked.any()
 
 
-def test_linear_scales_to_the_range():
-    features, _ = learn(MASS, linear=True).features(MASS, "raise")
+def test_by_range_alone_scales_to_it():
+    features, _ = learn(MASS, by_range=1.0).features(MASS, "raise")
     expected = 2 * (MASS - MASS.min()) / np.ptp(MASS) - 1
     np.testing.assert_allclose(features[:, 0], expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("linear", [False, True])
-def test_units_do_not_matter(linear):
-    gev, _ = learn(MASS, linear=linear).features(MASS, "raise")
-    mev, _ = learn(1000 * MASS, linear=linear).features(1000 * MASS, "raise")
+@pytest.mark.parametrize("by_range", [0.5, 1.0])
+def test_units_do_not_matter(by_range):
+    gev, _ = learn(MASS, by_range=by_range).features(MASS, "raise")
+    mev, _ = learn(1000 * MASS, by_range=by_range).features(1000 * MASS, "raise")
     np.testing.assert_allclose(gev, mev, atol=1e-12)
 
 

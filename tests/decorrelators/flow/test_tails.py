@@ -15,7 +15,7 @@ EVENTS, RARE = 40_000, 400
 
 def tails_of(values, categorical=(), weight=None):
     weight = np.ones(len(values)) if weight is None else weight
-    attributes = ProtectedAttributes.learn(values, weight, categorical, linear=False)
+    attributes = ProtectedAttributes.learn(values, weight, categorical)
     features = attributes.features(values, "raise")[0]
     return Tails.find(attributes, features, weight), features
 

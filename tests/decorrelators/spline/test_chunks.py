@@ -136,4 +136,4 @@ class TestErrors:
 
     def test_too_many_categories(self):
         with pytest.raises(ValueError, match=r"too many categories.*FlowDecorrelator"):
-            SplineDecorrelator(categorical=[0]).fit(np.arange(200.0), np.arange(200))
+            SplineDecorrelator(categorical=[0]).fit(np.arange(400.0), np.arange(400))

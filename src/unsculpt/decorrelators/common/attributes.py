@@ -36,15 +36,18 @@ def check_outside(outside: str) -> None:
 
 @dataclass(frozen=True)
 class Continuous:
-    """An attribute on a scale: a coordinate on [-1, 1] halfway between its CDF and its range.
+    """An attribute on a scale: a coordinate on [-1, 1] between its CDF and its range.
 
     Where the sample is dense the CDF spends the resolution; in a long tail the range keeps what
     depends on the attribute itself from becoming steep.
+
+    Attributes:
+        by_range: the share of the range in the coordinate: 0 is the CDF alone.
     """
 
     name: str
     cdf: EmpiricalCDF
-    linear: bool
+    by_range: float
     width = 1
 
     def known(self, column: NDArray[Any]) -> NDArray[np.bool_]:
@@ -64,15 +67,18 @@ class Continuous:
     def _coordinate(self, column: Floats) -> Floats:
         column = np.clip(column, *self.cdf.range)
         across = self.across(column)
-        return across if self.linear else (across + 2 * self.cdf(column) - 1) / 2
+        if self.by_range == 1:
+            return across
+        return self.by_range * across + (1 - self.by_range) * (2 * self.cdf(column) - 1)
 
     def graph(self, graph: Graph, column: Value) -> tuple[Value, Value]:
         """Return the coordinate, and which values are known, as steps of a graph."""
         low, high = self.cdf.range
         inside = column.clip(low, high)
         place = 2 * (inside - low) / (high - low) - 1
-        if not self.linear:
-            place = (place + 2 * self.cdf.graph(graph, inside) - 1) / 2
+        if self.by_range != 1:
+            by_cdf = 2 * self.cdf.graph(graph, inside) - 1
+            place = self.by_range * place + (1 - self.by_range) * by_cdf
         return place, column.equals(inside)
 
     def describe(self) -> str:
@@ -133,7 +139,7 @@ class ProtectedAttributes:
         weight: Floats,
         categorical: Sequence[str | int],
         *,
-        linear: bool,
+        by_range: float = 0.5,
         sample_size: int | None = None,
     ) -> ProtectedAttributes:
         """Learn ranges and values from the events of a fit, coordinates from a sample of them."""
@@ -146,9 +152,9 @@ class ProtectedAttributes:
             else:
                 values = _numbers(column, name, i)
                 not_constant(values, name)
-                knots = 2 if linear else 1024
+                knots = 2 if by_range == 1 else 1024
                 cdf = EmpiricalCDF.measure(values, weight, knots, sample_size)
-                attributes.append(Continuous(name, cdf, linear))
+                attributes.append(Continuous(name, cdf, by_range))
         return cls(attributes)
 
     @property
@@ -250,7 +256,7 @@ class ProtectedAttributes:
             if isinstance(a, Categorical):
                 described.append({"name": a.name, "categories": a.values})
             else:
-                described.append({"name": a.name, "range": a.cdf.range, "linear": a.linear})
+                described.append({"name": a.name, "range": a.cdf.range, "by_range": a.by_range})
                 arrays |= a.cdf.state(f"protected.{i}")
         return arrays, described
 
@@ -263,7 +269,9 @@ class ProtectedAttributes:
                 attributes.append(Categorical(a["name"], a["categories"]))
             else:
                 cdf = EmpiricalCDF.restore(arrays, f"protected.{i}")
-                attributes.append(Continuous(a["name"], cdf, a["linear"]))
+                # Version 0.1.0 knew two.
+                by_range = a["by_range"] if "by_range" in a else 1.0 if a["linear"] else 0.5
+                attributes.append(Continuous(a["name"], cdf, by_range))
         return cls(attributes)
 
 

@@ -116,7 +116,7 @@ class FeatureDecorrelator(Decorrelator):
         classes = None if labels is None else distinct(labels, len(columns))
         which = places(labels, classes, len(columns))
 
-        attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=False)
+        attributes = ProtectedAttributes.learn(protected, weight, self.categorical)
         inputs, _ = attributes.features(protected, "raise")
         category, categories = attributes.category(inputs)
         coordinates = FeatureCoordinates.measure(columns, category, categories, which > 0, weight)

@@ -127,7 +127,9 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
         columns, protected, weight = self._check_fit(scores, protected, sample_weight)
 
         paper = self.recipe == "paper"
-        attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=paper)
+        attributes = ProtectedAttributes.learn(
+            protected, weight, self.categorical, by_range=1.0 if paper else 0.5
+        )
         features, _ = attributes.features(protected, "raise")
         tails = Tails.none(attributes.width) if paper else Tails.find(attributes, features, weight)
         coordinates = [EmpiricalCDF.measure(c, weight, 2 if paper else 1024) for c in columns.T]

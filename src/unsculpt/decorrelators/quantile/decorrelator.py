@@ -126,7 +126,9 @@ class QuantileDecorrelator(ScoreDecorrelator[QuantileCDF]):
         quantiles = _levels(self.quantiles)
         columns, protected, weight = self._check_fit(scores, protected, sample_weight)
         paper = self.recipe == "paper"
-        attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=paper)
+        attributes = ProtectedAttributes.learn(
+            protected, weight, self.categorical, by_range=1.0 if paper else 0.5
+        )
         features, _ = attributes.features(protected, "raise")
         inclusive = [EmpiricalCDF.measure(c, weight) for c in columns.T]
         coordinates = (

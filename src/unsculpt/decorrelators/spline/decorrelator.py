@@ -15,13 +15,15 @@ from threadpoolctl import threadpool_limits
 
 from unsculpt.decorrelators.base import ScoreDecorrelator
 from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes, check_outside
-from unsculpt.decorrelators.common.empirical import EmpiricalCDF
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF, copies
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
-from unsculpt.decorrelators.spline.axes import Axis, axes_of
+from unsculpt.decorrelators.spline.axes import Axis, axes_of, terms_of
 from unsculpt.decorrelators.spline.distribution import (
+    DIRECTIONS,
+    MEMBERS,
     SCORE_CURVES,
     Distribution,
-    fit_distribution,
+    fit_distributions,
 )
 from unsculpt.devices import in_threads
 from unsculpt.inputs import (
@@ -34,11 +36,15 @@ from unsculpt.inputs import (
 )
 from unsculpt.saving import Arrays, Json
 
-# Thresholds of the score in the histogram, and nodes of the table made from the fit.
-THRESHOLDS, SCORE_NODES = 105, 513
+# Thresholds of the score in the histogram of one axis and of two, and nodes of the table.
+THRESHOLDS, SCORE_NODES = {1: 105, 2: 61}, 513
+# By how many knots the coordinate of a score has, which tells how many events set it.
+CURVES_PER_ROOT = 1.5
+# Two attributes have few bins each, which must be where the events are.
+BY_RANGE_BESIDE = 0.25
 # Events that a binning is learned from; more would move its edges by less than they matter.
 BINNING_EVENTS = 2**18
-MOST_COEFFICIENTS = 2048
+MOST_COEFFICIENTS = 1536
 
 
 class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
@@ -67,6 +73,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
 
     Attributes:
         counts_: for each score, the sums of weights, (bins of each attribute, bins of the score).
+        squares_: for each score, the sums of squared weights, (bins of the score,).
         events_: how many events have been counted.
 
     >>> import numpy as np
@@ -91,6 +98,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     method = "spline"
     coordinates_: list[EmpiricalCDF]
     counts_: list[Floats]
+    squares_: list[Floats]
     events_: int
 
     def __init__(self, *, outside: Outside = "clip", categorical: Sequence[str | int] = ()) -> None:
@@ -108,8 +116,13 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             sample_weight: (n,), negative weights included.
         """
         columns, protected, weight = self._check_fit(scores, protected, sample_weight)
+        alone = len(protected) - len(self.categorical) < 2
         attributes = ProtectedAttributes.learn(
-            protected, weight, self.categorical, linear=False, sample_size=BINNING_EVENTS
+            protected,
+            weight,
+            self.categorical,
+            by_range=0.5 if alone else BY_RANGE_BESIDE,
+            sample_size=BINNING_EVENTS,
         )
         _check_size(attributes)
         fresh = clone(self)
@@ -160,12 +173,13 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
                 "sample, and count every part with a copy of its .empty()"
             )
         both.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
+        both.squares_ = [a + b for a, b in zip(self.squares_, other.squares_, strict=True)]
         both.events_ = self.events_ + other.events_
         return both
 
     @cached_property
-    def distributions_(self) -> list[Distribution]:
-        """The fitted surface of each score, made when first asked for."""
+    def distributions_(self) -> list[list[Distribution]]:
+        """The fitted surfaces of each score, made when first asked for."""
         check_is_fitted(self)
         if not all(counts.sum() > 0 for counts in self.counts_):
             raise ValueError(
@@ -175,19 +189,28 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         # The matrices are small; and any number of cores then gives the same bytes.
         with threadpool_limits(1, "blas"):
             return [
-                fit_distribution(counts, levels_of(coordinate, THRESHOLDS), self._axes)
-                for counts, coordinate in zip(self.counts_, self.coordinates_, strict=True)
+                fit_distributions(
+                    counts,
+                    squares,
+                    self._levels(coordinate),
+                    self._axes,
+                    int(CURVES_PER_ROOT * len(coordinate.levels) ** 0.5),
+                )
+                for counts, squares, coordinate in zip(
+                    self.counts_, self.squares_, self.coordinates_, strict=True
+                )
             ]
 
     @cached_property
     def cdfs_(self) -> list[TableCDF | TensorCDF]:  # type: ignore[override]
         """The conditional CDF of each score as a table."""
         cdfs: list[TableCDF | TensorCDF] = []
-        for distribution, coordinate in zip(self.distributions_, self.coordinates_, strict=True):
+        for members, coordinate in zip(self.distributions_, self.coordinates_, strict=True):
             inner = levels_of(coordinate, SCORE_NODES)
+            mean = sum(member.table(inner, self._axes) for member in members) / len(members)
             # Beyond the thresholds the CDF goes on to 0 and 1, as the coordinate does.
             ends = [(0, 0)] * len(self._axes) + [(1, 1)]
-            table = np.pad(distribution.table(inner, self._axes), ends, constant_values=((0, 1),))
+            table = np.pad(mean, ends, constant_values=((0, 1),))
             score, nodes = np.concatenate([[0.0], inner, [1.0]]), [a.nodes for a in self._axes]
             if self.attributes_.one_axis:
                 cdfs.append(TableCDF(coordinate, nodes[0], score, table))
@@ -204,13 +227,17 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     def _axes(self) -> list[Axis]:
         return axes_of(self.attributes_)
 
+    def _levels(self, coordinate: EmpiricalCDF) -> Floats:
+        """The thresholds of a score."""
+        return levels_of(coordinate, THRESHOLDS[len(self._axes)])
+
     def _forget(self) -> None:
         """Start a histogram without events."""
         bins = [axis.bins for axis in self._axes]
         self.counts_ = [
-            np.zeros((*bins, len(levels_of(coordinate, THRESHOLDS)) + 1))
-            for coordinate in self.coordinates_
+            np.zeros((*bins, len(self._levels(coordinate)) + 1)) for coordinate in self.coordinates_
         ]
+        self.squares_ = [np.zeros(counts.shape[-1]) for counts in self.counts_]
         self.events_ = 0
 
     def _count(self, columns: Floats, protected: Any, weight: Floats) -> None:
@@ -221,15 +248,20 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             [axis.bin(x) for axis, x in zip(axes, positions.T, strict=True)],
             [axis.bins for axis in axes],
         )
+        square = np.where(marked, 0.0, weight**2 / copies(weight))
         weight = np.where(marked, 0.0, weight)
-        added = []
+        added, squares = [], []
         for coordinate, column, counts in zip(
             self.coordinates_, columns.T, self.counts_, strict=True
         ):
-            levels = levels_of(coordinate, THRESHOLDS)
-            bins = cell * counts.shape[-1] + np.searchsorted(levels, in_threads(coordinate, column))
-            added.append(np.bincount(bins, weight, counts.size).reshape(counts.shape))
+            width = counts.shape[-1]
+            bins = np.searchsorted(self._levels(coordinate), in_threads(coordinate, column))
+            squares.append(np.bincount(bins, square, width))
+            added.append(
+                np.bincount(cell * width + bins, weight, counts.size).reshape(counts.shape)
+            )
         self.counts_ = [a + b for a, b in zip(self.counts_, added, strict=True)]
+        self.squares_ = [a + b for a, b in zip(self.squares_, squares, strict=True)]
         self.events_ += int((~marked).sum())
         for stale in ("distributions_", "cdfs_"):
             self.__dict__.pop(stale, None)
@@ -244,11 +276,16 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self._binning()
         arrays |= {f"score.{i}.counts": counts for i, counts in enumerate(self.counts_)}
+        arrays |= {f"score.{i}.squares": squares for i, squares in enumerate(self.squares_)}
         # The fit as well, so that a later version or another machine does not make it anew.
-        fits = [vars(fit).copy() for fit in self.distributions_] if self.events_ else []
-        for i, fit in enumerate(fits):
-            for name in ("coefficients", "smoothing"):
-                arrays[f"score.{i}.{name}"] = fit.pop(name)
+        fits: list[list[Json]] = []
+        for i, members in enumerate(self.distributions_ if self.events_ else []):
+            fits.append([])
+            for member in members:
+                described = vars(member).copy()
+                for name in ("directions", "coefficients"):
+                    arrays[f"score.{i}.{member.member}.{name}"] = described.pop(name)
+                fits[-1].append(described)
         return arrays, {
             "protected": protected,
             "scores": len(self.counts_),
@@ -258,19 +295,25 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         }
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
-        self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
         scores = range(metadata["scores"])
+        if "score.0.squares" not in arrays:
+            raise ValueError("splines of version 0.1.0 were fitted otherwise: fit this one again")
+        self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
         self.coordinates_ = [EmpiricalCDF.restore(arrays, f"score.{i}") for i in scores]
         self.counts_ = [arrays[f"score.{i}.counts"] for i in scores]
+        self.squares_ = [arrays[f"score.{i}.squares"] for i in scores]
         self.one_column_, self.events_ = metadata["one_column"], metadata["events"]
         if self.events_:
             self.distributions_ = [
-                Distribution(
-                    coefficients=arrays[f"score.{i}.coefficients"],
-                    smoothing=arrays[f"score.{i}.smoothing"],
-                    **fit,
-                )
-                for i, fit in enumerate(metadata["fits"])
+                [
+                    Distribution(
+                        directions=arrays[f"score.{i}.{fit['member']}.directions"],
+                        coefficients=arrays[f"score.{i}.{fit['member']}.coefficients"],
+                        **fit,
+                    )
+                    for fit in members
+                ]
+                for i, members in enumerate(metadata["fits"])
             ]
 
 
@@ -296,7 +339,11 @@ def _check_size(attributes: ProtectedAttributes) -> None:
             f"protected has {len(attributes.attributes)} columns; a SplineDecorrelator takes one "
             "or two: use a FlowDecorrelator"
         )
-    size = SCORE_CURVES * int(np.prod([len(a.penalty) for a in axes_of(attributes)]))
+    axes = axes_of(attributes)
+    functions = max(sum(term.size for term in terms_of(axes, how)) for _, how in MEMBERS)
+    size = max(
+        DIRECTIONS * functions, SCORE_CURVES * sum(axis.bins for axis in axes if axis.categories)
+    )
     if size > MOST_COEFFICIENTS:
         raise ValueError(
             f"protected has too many categories for a SplineDecorrelator ({size:,} coefficients, "

@@ -143,7 +143,7 @@ class TransportDecorrelator(Decorrelator):
                 "flatter; TransportDecorrelator is for several",
                 stacklevel=2,
             )
-        attributes = ProtectedAttributes.learn(protected, weight, self.categorical, linear=False)
+        attributes = ProtectedAttributes.learn(protected, weight, self.categorical)
         features, _ = attributes.features(protected, "raise")
         vectors = coordinates(columns)
         epochs, learning_rate = (80, 3e-2) if by_transport else (20, 1e-2)
