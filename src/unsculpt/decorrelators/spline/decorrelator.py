@@ -228,8 +228,8 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         return axes_of(self.attributes_)
 
     def _levels(self, coordinate: EmpiricalCDF) -> Floats:
-        """The thresholds of a score."""
-        return levels_of(coordinate, THRESHOLDS[len(self._axes)])
+        """The thresholds of a score, no more than its events can hold."""
+        return levels_of(coordinate, min(THRESHOLDS[len(self._axes)], 2 * len(coordinate.levels)))
 
     def _forget(self) -> None:
         """Start a histogram without events."""
