@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
-from unsculpt.decorrelators.common.attributes import Categorical, ProtectedAttributes
+from unsculpt.decorrelators.common.attributes import Categorical, Continuous, ProtectedAttributes
 from unsculpt.inputs import Floats
 
 # Bins and nodes of the table along a continuous attribute, when it is alone and when there are two.
@@ -162,13 +162,15 @@ def design(terms: Sequence[Term], axes: Sequence[Axis], positions: Sequence[Floa
 
 def axes_of(attributes: ProtectedAttributes) -> list[Axis]:
     """Return the axes of a fit over these attributes."""
-    categories = [isinstance(a, Categorical) for a in attributes.attributes]
-    continuous = max(categories.count(False), 1)
+    continuous = sum(isinstance(a, Continuous) for a in attributes.attributes)
     return [
         Axis.categorical(attribute.width)
-        if is_category
-        else Axis.smooth(BINS[continuous], NODES[continuous])
-        for attribute, is_category in zip(attributes.attributes, categories, strict=True)
+        if isinstance(attribute, Categorical)
+        # Few events need few bins; the knots of the coordinate tell how many there were.
+        else Axis.smooth(
+            min(BINS[continuous], 4 * len(attribute.cdf.levels) // continuous), NODES[continuous]
+        )
+        for attribute in attributes.attributes
     ]
 
 
