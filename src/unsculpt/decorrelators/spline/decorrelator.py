@@ -51,10 +51,11 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     """Replaces a score by its conditional CDF, fitted to a histogram in a fraction of a second.
 
     Fit it on background. The events are counted in fine bins of score and attributes; the logit
-    or probit of P(score <= t | attributes) is a smooth surface over t and the attributes, a tensor
-    product of B-splines. Its smoothness, and which of the two, is chosen from the data (P-splines:
-    Eilers and Marx, Stat. Sci. 11, 1996; distribution regression: Foresi and Peracchi, JASA 90,
-    1995). Nothing is random.
+    or probit of P(score <= t | attributes) is a smooth surface over t and the attributes, along the
+    few directions in which the attributes change the score. How smooth it is, in each part of the
+    spectrum, is chosen from the data (P-splines: Eilers and Marx, Stat. Sci. 11, 1996; distribution
+    regression: Foresi and Peracchi, JASA 90, 1995; strengths: Wood and Fasiolo, Biometrics 73,
+    2017). Nothing is random.
 
     Histograms add. `partial_fit` takes events in chunks of any size, and `a + b` is the fit of the
     events of both, so a cluster fits a billion events in one reduction: hand `first.empty()`,
