@@ -101,7 +101,7 @@ def main() -> None:
         print(
             f"{name:9s} mean {np.nanmean(own, axis=0).round(3)}, all {np.nanmean(mean):.3f}, "
             f"worst shape {worst(mean):.3f}; of the best: within 5% in "
-            f"{np.nanmean(part > 0.95):.0%}, least {np.nanmin(part):.2f}; "
+            f"{np.mean(part[np.isfinite(part)] > 0.95):.0%}, least {np.nanmin(part):.2f}; "
             f"fit {np.median(seconds[name]):.1f} s"
         )
 

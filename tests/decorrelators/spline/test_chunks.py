@@ -92,6 +92,22 @@ class TestSums:
         assert first.events_ == 3_000
         assert total.events_ == 9_000
 
+    def test_parts_of_different_weights(self, toy):
+        """As files of different cross-sections are; and one of them holds nothing."""
+        weight = np.where(np.arange(9_000) < 3_000, 2.0, -0.5)
+        weight[6_000:] = 1.0
+        whole = SplineDecorrelator().fit(toy.score, toy.protected, sample_weight=weight)
+        total = whole.empty().partial_fit([], [])
+        for rows in THIRDS:
+            total += whole.empty().partial_fit(
+                toy.score[rows], toy.protected[rows], sample_weight=weight[rows]
+            )
+        np.testing.assert_allclose(
+            total.transform(toy.score, toy.protected),
+            whole.transform(toy.score, toy.protected),
+            atol=1e-9,
+        )
+
     def test_two_scores(self, toy):
         scores = np.column_stack([toy.score, toy.score**2])
         whole = SplineDecorrelator().fit(scores, toy.protected)

@@ -162,26 +162,18 @@ def with_copies(values: NDArray[T], weight: Floats) -> tuple[NDArray[T], Floats]
     """Return events of weight two as two events, and so on, where the weights allow it.
 
     How finely a sample may be looked at depends on how many events it has, and an event of double
-    weight shall count as two.
-    """
-    count = copies(weight)
-    return np.repeat(values, count, axis=0), np.repeat(weight / count, count)
-
-
-def copies(weight: Floats) -> NDArray[np.int64]:
-    """Return how many events of equal weight each event stands for.
-
-    The scale of weights tells nothing, so they count copies if all are whole multiples of one
-    number, the smallest of them or a small part of it; if not, each event is one.
+    weight shall count as two. The scale of weights tells nothing, so they count copies if all are
+    whole multiples of one number, the smallest of them or a small part of it.
     """
     size = np.abs(weight)
     for part in range(1, MOST_PARTS + 1):
-        count = size * part / size.min()
-        if count.sum() > min(MOST_COPIES * len(size), MOST_EVENTS):
+        copies = size * part / size.min()
+        if copies.sum() > min(MOST_COPIES * len(size), MOST_EVENTS):
             break
-        if np.abs(count - np.round(count)).max() < 1e-9:
-            return np.asarray(np.round(count), dtype=np.int64)
-    return np.ones(len(weight), dtype=np.int64)
+        if np.abs(copies - np.round(copies)).max() < 1e-9:
+            count = np.round(copies).astype(np.int64)
+            return np.repeat(values, count, axis=0), np.repeat(weight / count, count)
+    return values, weight
 
 
 def count_below(nodes: Floats, values: Floats) -> NDArray[np.int64]:

@@ -144,11 +144,15 @@ def terms_of(axes: Sequence[Axis], how: Smoothness) -> list[Term]:
 
 def _product_term(axes: Sequence[Axis], pair: tuple[int, int], curves: int, order: int) -> Term:
     """Return the products of functions of two axes."""
-    first, second = (axes[i].penalties(curves, 1, order)[0] for i in pair)
-    ones = np.eye(len(first)), np.eye(len(second))
-    penalties = [_kron(first, ones[1]), _kron(ones[0], second)]
-    if any(axes[i].categories for i in pair):
-        penalties.append(np.eye(len(penalties[0])))
+    one, other = (axes[i] for i in pair)
+    first, second = (axis.penalties(curves, 1, order)[0] for axis in (one, other))
+    penalties = []
+    if not one.categories:
+        penalties.append(_kron(first, np.eye(len(second))))
+    if not other.categories:
+        penalties.append(_kron(np.eye(len(first)), second))
+    if one.categories or other.categories:
+        penalties.append(np.eye(len(first) * len(second)))
     else:
         free = np.linalg.eigh(sum(penalties))[1][:, : (order - 1) ** 2]
         penalties.append(free @ free.T)

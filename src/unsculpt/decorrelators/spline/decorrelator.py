@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from unsculpt.decorrelators.base import ScoreDecorrelator
 from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes, check_outside
-from unsculpt.decorrelators.common.empirical import EmpiricalCDF, copies
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
 from unsculpt.decorrelators.spline.axes import Axis, axes_of, terms_of
 from unsculpt.decorrelators.spline.distribution import (
@@ -48,7 +48,7 @@ MOST_COEFFICIENTS = 1536
 
 
 class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
-    """Replaces a score by its conditional CDF, fitted to a histogram in a fraction of a second.
+    """Replaces a score by its conditional CDF, fitted to a histogram in about a second.
 
     Fit it on background. The events are counted in fine bins of score and attributes; the logit
     or probit of P(score <= t | attributes) is a smooth surface over t and the attributes, along the
@@ -74,7 +74,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
 
     Attributes:
         counts_: for each score, the sums of weights, (bins of each attribute, bins of the score).
-        squares_: for each score, the sums of squared weights, (bins of the score,).
+        sizes_: for each score, the sums of weights without their signs, (bins of the score,).
         events_: how many events have been counted.
 
     >>> import numpy as np
@@ -99,7 +99,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     method = "spline"
     coordinates_: list[EmpiricalCDF]
     counts_: list[Floats]
-    squares_: list[Floats]
+    sizes_: list[Floats]
     events_: int
 
     def __init__(self, *, outside: Outside = "clip", categorical: Sequence[str | int] = ()) -> None:
@@ -140,7 +140,10 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     def partial_fit(
         self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Add events. The first chunk sets the binning, so it should look like the others."""
+        """Add events. The first chunk sets the binning, so it should look like the others.
+
+        It also sets how much the fit resolves: give it 20,000 events if there are as many.
+        """
         if not hasattr(self, "counts_"):
             return self.fit(scores, protected, sample_weight=sample_weight)
         check_outside(self.outside)
@@ -174,7 +177,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
                 "sample, and count every part with a copy of its .empty()"
             )
         both.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
-        both.squares_ = [a + b for a, b in zip(self.squares_, other.squares_, strict=True)]
+        both.sizes_ = [a + b for a, b in zip(self.sizes_, other.sizes_, strict=True)]
         both.events_ = self.events_ + other.events_
         return both
 
@@ -192,13 +195,13 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             return [
                 fit_distributions(
                     counts,
-                    squares,
+                    sizes,
                     self._levels(coordinate),
                     self._axes,
                     int(CURVES_PER_ROOT * len(coordinate.levels) ** 0.5),
                 )
-                for counts, squares, coordinate in zip(
-                    self.counts_, self.squares_, self.coordinates_, strict=True
+                for counts, sizes, coordinate in zip(
+                    self.counts_, self.sizes_, self.coordinates_, strict=True
                 )
             ]
 
@@ -238,7 +241,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         self.counts_ = [
             np.zeros((*bins, len(self._levels(coordinate)) + 1)) for coordinate in self.coordinates_
         ]
-        self.squares_ = [np.zeros(counts.shape[-1]) for counts in self.counts_]
+        self.sizes_ = [np.zeros(counts.shape[-1]) for counts in self.counts_]
         self.events_ = 0
 
     def _count(self, columns: Floats, protected: Any, weight: Floats) -> None:
@@ -249,20 +252,19 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             [axis.bin(x) for axis, x in zip(axes, positions.T, strict=True)],
             [axis.bins for axis in axes],
         )
-        square = np.where(marked, 0.0, weight**2 / copies(weight))
         weight = np.where(marked, 0.0, weight)
-        added, squares = [], []
+        added, sizes = [], []
         for coordinate, column, counts in zip(
             self.coordinates_, columns.T, self.counts_, strict=True
         ):
             width = counts.shape[-1]
             bins = np.searchsorted(self._levels(coordinate), in_threads(coordinate, column))
-            squares.append(np.bincount(bins, square, width))
+            sizes.append(np.bincount(bins, np.abs(weight), width))
             added.append(
                 np.bincount(cell * width + bins, weight, counts.size).reshape(counts.shape)
             )
         self.counts_ = [a + b for a, b in zip(self.counts_, added, strict=True)]
-        self.squares_ = [a + b for a, b in zip(self.squares_, squares, strict=True)]
+        self.sizes_ = [a + b for a, b in zip(self.sizes_, sizes, strict=True)]
         self.events_ += int((~marked).sum())
         for stale in ("distributions_", "cdfs_"):
             self.__dict__.pop(stale, None)
@@ -277,10 +279,10 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self._binning()
         arrays |= {f"score.{i}.counts": counts for i, counts in enumerate(self.counts_)}
-        arrays |= {f"score.{i}.squares": squares for i, squares in enumerate(self.squares_)}
-        # The fit as well, so that a later version or another machine does not make it anew.
+        arrays |= {f"score.{i}.sizes": sizes for i, sizes in enumerate(self.sizes_)}
+        # The fit as well, where it was made: a later version or another machine keeps it.
         fits: list[list[Json]] = []
-        for i, members in enumerate(self.distributions_ if self.events_ else []):
+        for i, members in enumerate(self.__dict__.get("distributions_", [])):
             fits.append([])
             for member in members:
                 described = vars(member).copy()
@@ -297,14 +299,14 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
         scores = range(metadata["scores"])
-        if "score.0.squares" not in arrays:
+        if "score.0.sizes" not in arrays:
             raise ValueError("splines of version 0.1.0 were fitted otherwise: fit this one again")
         self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
         self.coordinates_ = [EmpiricalCDF.restore(arrays, f"score.{i}") for i in scores]
         self.counts_ = [arrays[f"score.{i}.counts"] for i in scores]
-        self.squares_ = [arrays[f"score.{i}.squares"] for i in scores]
+        self.sizes_ = [arrays[f"score.{i}.sizes"] for i in scores]
         self.one_column_, self.events_ = metadata["one_column"], metadata["events"]
-        if self.events_:
+        if metadata["fits"]:
             self.distributions_ = [
                 [
                     Distribution(

@@ -34,6 +34,7 @@ RIDGE, SMALLEST, NOTHING = 1e-3, 1e-12, 1e-200
 # average: where signed weights cancel, a likelihood would grow without bound.
 FLOOR = 0.05
 WEAKEST, STRONGEST = 1e-6, 1e8
+PARTS = 10  # of the score, in which weights of both signs may cancel differently
 ITERATIONS, CLOSE, LONGEST_STEP = 100, 0.1, 1.0
 FIRST_ITERATIONS, FIRST_CLOSE, FIRST = 30, 1.0, Smoothness(curves=24, regions=1, order=2)
 
@@ -102,7 +103,7 @@ class Distribution:
 
 
 def fit_distributions(
-    counts: Floats, squares: Floats, levels: Floats, axes: Sequence[Axis], curves: int
+    counts: Floats, sizes: Floats, levels: Floats, axes: Sequence[Axis], curves: int
 ) -> list[Distribution]:
     """Fit the surface to weighted counts, once for each of the MEMBERS.
 
@@ -113,7 +114,7 @@ def fit_distributions(
 
     Args:
         counts: sums of weights, (*bins of the axes, len(levels) + 1).
-        squares: sums of squared weights, (len(levels) + 1,).
+        sizes: sums of weights without their signs, (len(levels) + 1,).
         levels: inclusive CDF of the score at the thresholds between the bins of the score.
         axes: of the attributes.
         curves: B-splines along an attribute, at most: few events cannot hold many.
@@ -127,22 +128,25 @@ def fit_distributions(
         found = _fit(counts, noise, levels, axes, name, along, terms, penalty)
         return Distribution(member, curves, turn, found.theta, found.freedom, found.dispersion)
 
-    noise = _noise(counts, squares, levels)
+    noise = _noise(counts, sizes)
     with ThreadPoolExecutor(cores()) as pool:
         find = partial(_find_directions, counts, noise, levels, axes, curves)
         directions = dict(zip(LINKS, pool.map(find, LINKS), strict=True))
         return list(pool.map(fit, range(len(MEMBERS))))
 
 
-def _noise(counts: Floats, squares: Floats, levels: Floats) -> Floats:
-    """Return how much more than on average the counts in each bin of the score scatter.
+def _noise(counts: Floats, sizes: Floats) -> Floats:
+    """Return how much more than on average the counts in each part of the score scatter.
 
-    Where weights of both signs cancel, a count knows less than its size says.
+    Where weights of both signs cancel, a count knows less than its size says. Wide parts: by itself
+    a bin that happens to be large would seem to know more.
     """
-    sums = np.abs(counts.reshape(-1, counts.shape[-1]).sum(axis=0))
-    least = FLOOR * np.diff(levels, prepend=0, append=1) * sums.sum()
-    expected = squares * (sums.sum() / squares.sum())
-    return np.asarray((expected + least) / (np.maximum(sums, least) + least))
+    sums = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
+    window = np.ones(max(len(sums) // PARTS, 1))
+    net, size = (np.convolve(x, window, "same") for x in (sums, sizes))
+    # One where nothing cancels, or where there is nothing.
+    cancelled = np.divide(net, size, out=np.ones(len(sums)), where=size > 0)
+    return np.asarray(sums.sum() / sizes.sum() / np.maximum(cancelled, FLOOR))
 
 
 def _find_directions(
@@ -155,7 +159,7 @@ def _find_directions(
 ) -> tuple[Floats, Floats | None]:
     """Return the functions of the score along which the attributes change it most.
 
-    All functions, and what each costs, if there are no more of the attributes than of these.
+    All functions, and what each costs, if the attributes have no more than DIRECTIONS functions.
     """
     start = LINKS[name].inverse(levels)
     turn, penalty = _smooth_directions(SCORE_CURVES)
@@ -271,7 +275,7 @@ def _fit(
         variance = np.array([np.triu(b) for b in _blocks(dpotri(root, lower)[0], len(theta))])
         variance += np.triu(variance, 1).transpose(0, 2, 1)
         longest = np.abs((over @ step.T) @ along.T).max()
-        theta += step * min(1, LONGEST_STEP / longest)
+        theta += step * min(1, LONGEST_STEP / max(longest, NOTHING))
         penalties.update(theta, np.linalg.inv(prior) - variance)
         # A strength that still runs off to infinity moves nothing any more.
         if (step * pulled).sum() < close:
