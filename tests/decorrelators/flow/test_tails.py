@@ -165,7 +165,7 @@ def test_the_flow_follows_a_score_that_turns_in_the_tail():
     mass = np.random.default_rng(0).normal(size=EVENTS)
     flow = us.FlowDecorrelator(members=2)
     with_ramps = error(flow.fit(response(mass), mass))
-    with patch.object(Tails, "of", lambda *_: Tails.none(1)):
+    with patch.object(Tails, "find", lambda *_: Tails.none(1)):
         without = error(flow.fit(response(mass), mass))
     assert with_ramps < 0.2 < without / 1.5
 
