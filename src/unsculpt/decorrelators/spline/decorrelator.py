@@ -24,7 +24,9 @@ from unsculpt.decorrelators.spline.distribution import (
     SCORE_CURVES,
     Distribution,
     fit_distributions,
+    mean_table,
 )
+from unsculpt.decorrelators.spline.link import Link
 from unsculpt.devices import in_threads
 from unsculpt.inputs import (
     Floats,
@@ -211,7 +213,8 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         cdfs: list[TableCDF | TensorCDF] = []
         for members, coordinate in zip(self.distributions_, self.coordinates_, strict=True):
             inner = levels_of(coordinate, SCORE_NODES)
-            mean = sum(member.table(inner, self._axes) for member in members) / len(members)
+            with threadpool_limits(1, "blas"):
+                mean = mean_table(members, inner, self._axes)
             # Beyond the thresholds the CDF goes on to 0 and 1, as the coordinate does.
             ends = [(0, 0)] * len(self._axes) + [(1, 1)]
             table = np.pad(mean, ends, constant_values=((0, 1),))
@@ -286,8 +289,11 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             fits.append([])
             for member in members:
                 described = vars(member).copy()
-                for name in ("directions", "coefficients"):
-                    arrays[f"score.{i}.{member.member}.{name}"] = described.pop(name)
+                link = described.pop("link")
+                described["reach"] = link.reach
+                own = {name: described.pop(name) for name in ("directions", "coefficients")}
+                for name, array in (own | {"bends": link.bends}).items():
+                    arrays[f"score.{i}.{member.member}.{name}"] = array
                 fits[-1].append(described)
         return arrays, {
             "protected": protected,
@@ -308,16 +314,19 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         self.one_column_, self.events_ = metadata["one_column"], metadata["events"]
         if metadata["fits"]:
             self.distributions_ = [
-                [
-                    Distribution(
-                        directions=arrays[f"score.{i}.{fit['member']}.directions"],
-                        coefficients=arrays[f"score.{i}.{fit['member']}.coefficients"],
-                        **fit,
-                    )
-                    for fit in members
-                ]
+                [_restored(arrays, f"score.{i}.{fit['member']}", **fit) for fit in members]
                 for i, members in enumerate(metadata["fits"])
             ]
+
+
+def _restored(arrays: Arrays, name: str, *, reach: float, **fit: Any) -> Distribution:
+    """Return the surface whose arrays have names that begin so."""
+    return Distribution(
+        link=Link(arrays[f"{name}.bends"], reach),
+        directions=arrays[f"{name}.directions"],
+        coefficients=arrays[f"{name}.coefficients"],
+        **fit,
+    )
 
 
 def levels_of(coordinate: EmpiricalCDF, count: int) -> Floats:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit
 
 from unsculpt.decorrelators.spline.axes import (
     Axis,
@@ -23,43 +22,34 @@ from unsculpt.decorrelators.spline.axes import (
     design,
     terms_of,
 )
+from unsculpt.decorrelators.spline.link import LOGIT, Link, learn_link, smooth_directions
+from unsculpt.decorrelators.spline.penalties import NOTHING, SMALLEST, Penalties
 from unsculpt.devices import cores
 from unsculpt.inputs import Floats
 
 # Functions of the score to begin with, and how many combinations of them the fit then keeps.
 SCORE_CURVES, DIRECTIONS = 24, 6
-# Against drift where the penalties leave a function free and hardly any event holds it.
-RIDGE, SMALLEST, NOTHING = 1e-3, 1e-12, 1e-200
 # A bin of score and attributes weighs as if it held at least this share of what it holds on
 # average: where signed weights cancel, a likelihood would grow without bound.
 FLOOR = 0.05
-WEAKEST, STRONGEST = 1e-6, 1e8
 PARTS = 10  # of the score, in which weights of both signs may cancel differently
 ITERATIONS, CLOSE, LONGEST_STEP = 100, 0.1, 1.0
 FIRST_ITERATIONS, FIRST_CLOSE, FIRST = 30, 1.0, Smoothness(curves=24, regions=1, order=2)
+LEARN_FROM = 24  # curves that the events can hold: fewer do not tell a link
+NEVER = 1e-9  # a probability that may stand for zero
 
+# Three fits that differ in link, in functions of the score and in what they call smooth. Their mean
+# is closer to the truth than each.
+MEMBERS = (
+    ("logit", Smoothness(curves=40, regions=16, order=2)),
+    ("learned", Smoothness(curves=48, regions=12, order=2)),
+    ("shift and stretch", Smoothness(curves=40, regions=16, order=2)),
+)
+# By how much more likely a fit must be to count e times as much. One would be Akaike's weights, but
+# the errors of the three are not the same, so a mean gains even where one is likelier.
+PATIENCE = 10
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-
-class Link(NamedTuple):
-    """A scale on which a probability is any number: that of a latent score."""
-
-    cdf: Callable[[Floats], Floats]
-    inverse: Callable[[Floats], Floats]
-    density: Callable[[Floats], Floats]
-
-
-LINKS = {
-    "logit": Link(expit, logit, lambda x: np.asarray(expit(x) * expit(-x))),
-    "probit": Link(ndtr, ndtri, lambda x: np.asarray(np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi))),
-}
-# Three fits that differ in what they call smooth. Their mean is closer to the truth than each.
-MEMBERS = (
-    ("logit", Smoothness(curves=40, regions=8, order=2)),
-    ("logit", Smoothness(curves=32, regions=5, order=3)),
-    ("probit", Smoothness(curves=48, regions=12, order=2)),
-)
 
 
 @dataclass(frozen=True)
@@ -72,34 +62,44 @@ class Distribution:
     Attributes:
         member: its place among the MEMBERS.
         curves: B-splines along an attribute that it has at most.
+        link: the scale of the latent score.
         directions: the functions of the score, by their B-splines, (score curves, directions).
         coefficients: of the functions of the attributes, (directions, functions).
         freedom: how many parameters the penalties leave free, in effect.
         dispersion: the weight of an event, as the scatter of the counts shows it.
+        likelihood: the logarithm of it, less what its freedom gains by chance.
     """
 
     member: int
     curves: int
+    link: Link
     directions: Floats
     coefficients: Floats
     freedom: float
     dispersion: float
+    likelihood: float
 
     def table(self, levels: Floats, axes: Sequence[Axis]) -> Floats:
         """Return F at the nodes of the axes and these levels, increasing along the levels.
 
         The levels end where those of the fit did.
         """
-        name, how = MEMBERS[self.member]
-        start = LINKS[name].inverse(levels)
-        along = _score_curves(start) @ self.directions
-        terms = terms_of(axes, how.within(self.curves))
-        over = design(terms, axes, [axis.nodes for axis in axes])
-        surface = (over @ self.coefficients.T) @ along.T
+        how = MEMBERS[self.member][1].within(self.curves)
+        along = _score_curves(levels) @ self.directions
+        over = design(terms_of(axes, how), axes, [axis.nodes for axis in axes])
+        latent = (over @ self.coefficients.T) @ along.T + self.link.inverse(levels)
         # Sorting the values of curves that cross brings each closer to the truth
         # (Chernozhukov, Fernández-Val and Galichon, 2010).
-        rising = np.sort(LINKS[name].cdf(surface + start), axis=1)
+        rising = np.sort(self.link.cdf(latent), axis=1)
         return rising.reshape(*(len(a.nodes) for a in axes), len(levels))
+
+
+def mean_table(fits: Sequence[Distribution], levels: Floats, axes: Sequence[Axis]) -> Floats:
+    """Return the mean of the tables, where the likelier ones count more."""
+    likelihood = np.array([fit.likelihood for fit in fits])
+    weight = np.exp((likelihood - likelihood.max()) / PATIENCE)
+    tables = (fit.table(levels, axes) for fit in fits)
+    return np.asarray(sum(w * t for w, t in zip(weight / weight.sum(), tables, strict=True)))
 
 
 def fit_distributions(
@@ -122,17 +122,21 @@ def fit_distributions(
 
     def fit(member: int) -> Distribution:
         name, how = MEMBERS[member]
+        link, turn, penalty = bases[name]
         terms = terms_of(axes, how.within(curves))
-        turn, penalty = directions[name]
-        along = _score_curves(LINKS[name].inverse(levels)) @ turn
-        found = _fit(counts, noise, levels, axes, name, along, terms, penalty)
-        return Distribution(member, curves, turn, found.theta, found.freedom, found.dispersion)
+        found = _fit(counts, noise, levels, axes, link, _score_curves(levels) @ turn, terms, penalty)
+        return Distribution(
+            member, curves, link, turn, found.theta, found.freedom, found.dispersion, 0.0
+        )
 
     noise = _noise(counts, sizes)
+    bases = _bases(counts, noise, levels, axes, curves)
     with ThreadPoolExecutor(cores()) as pool:
-        find = partial(_find_directions, counts, noise, levels, axes, curves)
-        directions = dict(zip(LINKS, pool.map(find, LINKS), strict=True))
-        return list(pool.map(fit, range(len(MEMBERS))))
+        fits = list(pool.map(fit, range(len(MEMBERS))))
+    # One size of an event for all: else the fit that leaves more scatter would seem likelier.
+    dispersion = min(found.dispersion for found in fits)
+    counts = counts / (noise * dispersion)
+    return [replace(found, likelihood=_likelihood(found, counts, levels, axes)) for found in fits]
 
 
 def _noise(counts: Floats, sizes: Floats) -> Floats:
@@ -149,38 +153,85 @@ def _noise(counts: Floats, sizes: Floats) -> Floats:
     return np.asarray(sums.sum() / sizes.sum() / np.maximum(cancelled, FLOOR))
 
 
-def _find_directions(
-    counts: Floats,
-    noise: Floats,
-    levels: Floats,
-    axes: Sequence[Axis],
-    curves: int,
-    name: str,
-) -> tuple[Floats, Floats | None]:
-    """Return the functions of the score along which the attributes change it most.
+Basis = tuple[Link, Floats, Floats | None]
+
+
+def _bases(
+    counts: Floats, noise: Floats, levels: Floats, axes: Sequence[Axis], curves: int
+) -> dict[str, Basis]:
+    """Return links, each with functions of the score along which the attributes change it most.
 
     All functions, and what each costs, if the attributes have no more than DIRECTIONS functions.
     """
-    start = LINKS[name].inverse(levels)
-    turn, penalty = _smooth_directions(SCORE_CURVES)
+    turn, penalty = smooth_directions(SCORE_CURVES)
     terms = terms_of(axes, FIRST.within(curves))
     terms = [term for term in terms if sum(map(bool, term.curves)) < 2]
     if sum(term.size for term in terms) <= DIRECTIONS:
-        return turn, penalty
-    along = _score_curves(start) @ turn
+        return dict.fromkeys((name for name, _ in MEMBERS), (LOGIT, turn, penalty))
+    own = _score_curves(levels)
+    along = own @ turn
     fit = _fit(
-        counts, noise, levels, axes, name, along, terms, penalty, FIRST_ITERATIONS, FIRST_CLOSE
+        counts, noise, levels, axes, LOGIT, along, terms, penalty, FIRST_ITERATIONS, FIRST_CLOSE
     )
+    over = design(terms, axes, [axis.centres for axis in axes])
+    cdf = np.sort(expit((over @ fit.theta.T) @ along.T + logit(levels)), axis=1)
+    cdf = np.clip(cdf, NEVER, 1 - NEVER)
+    events = np.abs(counts.reshape(-1, counts.shape[-1]).sum(axis=1, keepdims=True))
+    floor = FLOOR * np.diff(levels, prepend=0, append=1)
+    link = LOGIT
+    if curves >= LEARN_FROM:
+        link = learn_link(counts, levels, axes, curves, own, 1 / noise, floor)
+    weight = events / (noise * np.maximum(np.diff(cdf, axis=1, prepend=0, append=1), floor))
+    return {
+        "logit": _directions(LOGIT, cdf, events, weight, levels, simple=False),
+        "learned": _directions(link, cdf, events, weight, levels, simple=False),
+        "shift and stretch": _directions(link, cdf, events, weight, levels, simple=True),
+    }
+
+
+def _directions(
+    link: Link, cdf: Floats, events: Floats, weight: Floats, levels: Floats, *, simple: bool
+) -> Basis:
+    """Return the few functions of the score that tell most of a surface.
+
+    Args:
+        link: the scale on which to look at it.
+        cdf: the surface as probabilities, (cells, levels).
+        events: in each cell, (cells, 1).
+        weight: what a count in each bin knows, (cells, levels + 1).
+        levels: the inclusive CDF of the score.
+        simple: a shift and a stretch come first, and only the others are looked for.
+    """
+    own, latent = _score_curves(levels), link.inverse(cdf)
+    slope, pairs = link.density(latent), np.triu_indices(own.shape[1])
     # What counts is how much a direction changes the likelihood: its information.
-    metric = np.empty((len(penalty), len(penalty)))
-    first, second = np.triu_indices(len(penalty))
-    metric[first, second] = metric[second, first] = fit.information.sum(axis=-1)
+    metric = np.empty((own.shape[1],) * 2)
+    metric[pairs] = metric[pairs[::-1]] = _cells(own, slope, weight, pairs).sum(axis=-1)
     metric /= np.trace(metric)
     root = np.linalg.cholesky(metric + 1e-9 * np.eye(len(metric)))
-    surface = fit.theta @ design(terms, axes, [axis.centres for axis in axes]).T
-    events = np.abs(counts.reshape(-1, counts.shape[-1]).sum(axis=1))
-    left, _, _ = np.linalg.svd(root.T @ surface * np.sqrt(events), full_matrices=False)
-    return turn @ np.linalg.solve(root.T, left[:, :DIRECTIONS]), None
+    surface = np.linalg.lstsq(own, (latent - link.inverse(levels)).T, rcond=None)[0]
+    surface = root.T @ surface * np.sqrt(events.T)
+    first = np.empty((len(root), 0))
+    if simple:
+        known = events * slope**2 / (cdf * (1 - cdf))
+        middle = (known * latent).sum(axis=0) / known.sum(axis=0)
+        moved = np.column_stack([np.ones(len(levels)), middle])
+        first = np.linalg.qr(root.T @ np.linalg.lstsq(own, moved, rcond=None)[0])[0]
+        surface = surface - first @ (first.T @ surface)
+    others = np.linalg.svd(surface, full_matrices=False)[0][:, : DIRECTIONS - first.shape[1]]
+    return link, np.linalg.solve(root.T, np.hstack([first, others])), None
+
+
+def _likelihood(
+    found: Distribution, counts: Floats, levels: Floats, axes: Sequence[Axis]
+) -> float:
+    """Return the log likelihood of the counts, less what the freedom of the fit gains by chance."""
+    how = MEMBERS[found.member][1].within(found.curves)
+    over = design(terms_of(axes, how), axes, [axis.centres for axis in axes])
+    along = _score_curves(levels) @ found.directions
+    cdf = found.link.cdf((over @ found.coefficients.T) @ along.T + found.link.inverse(levels))
+    share = np.maximum(np.diff(cdf, axis=1, prepend=0, append=1), NEVER)
+    return float((counts.reshape(share.shape) * np.log(share)).sum() - found.freedom)
 
 
 class _Fit(NamedTuple):
@@ -188,12 +239,10 @@ class _Fit(NamedTuple):
 
     Attributes:
         theta: its coefficients, (functions of the score, functions of the attributes).
-        information: on pairs of functions of the score in each cell, (pairs, cells).
         freedom, dispersion: as in `Distribution`.
     """
 
     theta: Floats
-    information: Floats
     freedom: float
     dispersion: float
 
@@ -203,7 +252,7 @@ def _fit(
     noise: Floats,
     levels: Floats,
     axes: Sequence[Axis],
-    name: str,
+    link: Link,
     along: Floats,
     terms: Sequence[Term],
     score_penalty: Floats | None = None,
@@ -221,14 +270,13 @@ def _fit(
         levels: as in `fit_distributions`.
         axes: as in `fit_distributions`.
         noise: how much more than on average the counts scatter in each bin of the score.
-        name: of the link.
+        link: the scale of the latent score.
         along: functions of the score at the levels, (levels, functions).
         terms: functions of the attributes.
         score_penalty: what each function of the score costs.
         iterations: at most.
         close: a step that raises the penalised likelihood by less than half of this is the last.
     """
-    link = LINKS[name]
     start = link.inverse(levels)
     shape = tuple(axis.bins for axis in axes)
     counts = counts.reshape(-1, len(levels) + 1)
@@ -236,11 +284,8 @@ def _fit(
     centres = [axis.centres for axis in axes]
     over = design(terms, axes, centres)
     parts = [term.parts(axes, centres) for term in terms]
-    # The counts between two thresholds know of these alone, so only neighbours are correlated.
     pairs = np.triu_indices(along.shape[1])
-    same = _pairs(along, along, pairs)
-    beside = _pairs(along[:-1], along[1:], pairs) + _pairs(along[1:], along[:-1], pairs)
-    penalties = _Penalties.of(terms, along.shape[1], score_penalty)
+    penalties = Penalties.start(terms, along.shape[1], score_penalty)
     floor = FLOOR * np.diff(levels, prepend=0, append=1)
     theta = np.zeros((along.shape[1], over.shape[1]))
 
@@ -258,8 +303,7 @@ def _fit(
         # The size of the net count sets the length of a step only; the fit is where the
         # gradient vanishes, and that knows the signs.
         weight *= np.abs(events)
-        cells = same.T @ (slope**2 * (weight[:, :-1] + weight[:, 1:])).T
-        cells -= beside.T @ (slope[:, :-1] * slope[:, 1:] * weight[:, 1:-1]).T
+        cells = _cells(along, slope, weight, pairs)
         information = _summed(cells.reshape(-1, *shape), parts, pairs)
         # Counts that scatter far less than events do would let rounding hide the ridge.
         dispersion = float(max(scatter, SMALLEST * np.trace(information)))
@@ -281,72 +325,16 @@ def _fit(
         if (step * pulled).sum() < close:
             break
     freedom = float(theta.size - (prior * variance).sum())
-    return _Fit(theta, cells, freedom, dispersion)
+    return _Fit(theta, freedom, dispersion)
 
 
-@dataclass
-class _Penalties:
-    """What the coefficients of each function of the score cost, and how strongly.
-
-    Attributes:
-        slices: the coefficients that each matrix is for.
-        matrices: of each term, one for each strength.
-        strengths: (functions of the score, matrices).
-        score: what each function of the score costs; its strength is the same for all.
-        score_strength: that strength.
-        functions: how many coefficients there are for a function of the score.
-    """
-
-    slices: list[slice]
-    matrices: list[Floats]
-    strengths: Floats
-    score: Floats
-    score_strength: float
-    functions: int
-
-    @classmethod
-    def of(cls, terms: Sequence[Term], directions: int, score: Floats | None) -> _Penalties:
-        """Start with strengths of one.
-
-        Functions of the score that cost something share their strengths.
-        """
-        slices, matrices, first = [], [], 0
-        for term in terms:
-            slices += [slice(first, first + term.size)] * len(term.penalties)
-            matrices += term.penalties
-            first += term.size
-        strengths = np.ones((directions, len(matrices)))
-        return cls(slices, matrices, strengths, _or_zeros(score, directions), 1.0, first)
-
-    def prior(self) -> Floats:
-        """Return the information that the penalties are worth, (directions, k, k)."""
-        prior = np.zeros((len(self.strengths), self.functions, self.functions))
-        for i, (where, matrix) in enumerate(zip(self.slices, self.matrices, strict=True)):
-            prior[:, where, where] += self.strengths[:, i, None, None] * matrix
-        everywhere = RIDGE + self.score_strength * self.score
-        return prior + everywhere[:, None, None] * np.eye(self.functions)
-
-    def update(self, theta: Floats, gained: Floats) -> None:
-        """Set the strengths by what was gained over the prior and by the size of coefficients."""
-        costly = self.score > 0
-        for i, (where, matrix) in enumerate(zip(self.slices, self.matrices, strict=True)):
-            gain = (gained[:, where, where] * matrix).sum(axis=(1, 2))
-            size = np.einsum("jk,kl,jl->j", theta[:, where], matrix, theta[:, where])
-            gain[costly], size[costly] = gain[costly].sum(), size[costly].sum()
-            self.strengths[:, i] = _updated(self.strengths[:, i], gain, size)
-        if costly.any():
-            gain = self.score @ np.trace(gained, axis1=1, axis2=2)
-            size = self.score @ (theta**2).sum(axis=1)
-            self.score_strength = float(_updated(self.score_strength, gain, size))
-
-
-def _updated(strength: Floats | float, gain: Floats, size: Floats) -> Floats:
-    new = strength * np.maximum(gain, SMALLEST) / np.maximum(size, NOTHING)
-    return np.asarray(np.clip(new, WEAKEST, STRONGEST))
-
-
-def _or_zeros(values: Floats | None, count: int) -> Floats:
-    return np.zeros(count) if values is None else values
+def _cells(along: Floats, slope: Floats, weight: Floats, pairs: Pairs) -> Floats:
+    """Return the information on pairs of functions of the score in each cell, (pairs, cells)."""
+    # The counts between two thresholds know of these alone, so only neighbours are correlated.
+    same = _pairs(along, along, pairs)
+    beside = _pairs(along[:-1], along[1:], pairs) + _pairs(along[1:], along[:-1], pairs)
+    cells = same.T @ (slope**2 * (weight[:, :-1] + weight[:, 1:])).T
+    return np.asarray(cells - beside.T @ (slope[:, :-1] * slope[:, 1:] * weight[:, 1:-1]).T)
 
 
 def _factor(matrix: Floats) -> tuple[Floats, bool]:
@@ -366,19 +354,10 @@ def _factor(matrix: Floats) -> tuple[Floats, bool]:
             return factor
 
 
-def _score_curves(start: Floats) -> Floats:
-    """Return B-splines of the latent score, (levels, SCORE_CURVES)."""
+def _score_curves(levels: Floats) -> Floats:
+    """Return B-splines of the logit of the inclusive CDF, (levels, SCORE_CURVES)."""
+    start = logit(levels)
     return b_splines(start, start[0], start[-1], SCORE_CURVES)
-
-
-def _smooth_directions(count: int) -> tuple[Floats, Floats]:
-    """Return combinations of B-splines, and what each costs: a shift and a stretch cost nothing."""
-    differences = np.diff(np.eye(count), 2, axis=0)
-    penalty, turn = np.linalg.eigh(differences.T @ differences)
-    shift_and_stretch = np.vander(np.linspace(-1, 1, count), 2, increasing=True)
-    turn[:, :2] = np.linalg.qr(shift_and_stretch)[0]
-    penalty[:2] = 0
-    return turn, penalty
 
 
 def _outer(a: Floats, b: Floats) -> Floats:
