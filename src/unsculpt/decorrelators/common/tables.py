@@ -6,9 +6,8 @@ keeps the order exactly and inverts exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +81,7 @@ class TensorCDF:
     Attributes:
         coordinate: maps the score to [0, 1].
         attributes: say where an event lies on the grid.
-        nodes: of each attribute, increasing.
+        nodes: of each attribute, increasing at equal distances.
         score: nodes in the score's coordinate, increasing, (s,).
         values: F at the nodes, (..., s), increasing along the score.
     """
@@ -100,18 +99,28 @@ class TensorCDF:
 
     def cdf(self, score: Floats, features: Floats) -> Floats:
         """Return P(background score <= score | attributes)."""
-        positions = [*self.attributes.positions(features).T, self.coordinate(score)]
-        cells = _corners([*self.nodes, self.score], positions)
-        return np.asarray(sum(share * self.values[corner] for share, corner in cells))
+        here, ways = self._cells(features)
+        column, right = between(self.score, self.coordinate(score))
+        return _mixed(self.values.ravel(), here + column, [*ways, (1, right)])
 
     def inverse(self, level: Floats, features: Floats) -> Floats:
         """Return the score whose `cdf` is `level`."""
-        cells = list(_corners(self.nodes, list(self.attributes.positions(features).T)))
+        here, ways = self._cells(features)
+        flat = self.values.ravel()
+        return self.coordinate.inverse(
+            reach(lambda column: _mixed(flat, here + column, ways), level, self.score)
+        )
 
-        def at(column: NDArray[np.int64]) -> Floats:
-            return np.asarray(sum(share * self.values[(*rows, column)] for share, rows in cells))
-
-        return self.coordinate.inverse(reach(at, level, self.score))
+    def _cells(self, features: Floats) -> tuple[NDArray[np.int64], list[Way]]:
+        """Return where the curve at the node before each event begins, and the ways to others."""
+        here, ways = np.zeros(len(features), dtype=np.int64), []
+        strides = np.array(self.values.strides[:-1]) // self.values.itemsize
+        positions = self.attributes.positions(features).T
+        for nodes, x, stride in zip(self.nodes, positions, strides.tolist(), strict=True):
+            left, share = between_even(nodes, x)
+            here += left * stride
+            ways.append((stride, share))
+        return here, ways
 
     def graph(self, graph: Graph, score: Value, features: Value) -> Value:
         """Return `cdf` as steps of a graph."""
@@ -153,12 +162,17 @@ def reach(at: Callable[[NDArray[np.int64]], Floats], level: Floats, nodes: Float
     return nodes[low] + np.clip(fraction, 0, 1) * (nodes[low + 1] - nodes[low])
 
 
-def _corners(
-    nodes: Sequence[Floats], positions: Sequence[Floats]
-) -> Iterator[tuple[Floats, tuple[NDArray[np.int64], ...]]]:
-    """Yield each corner of the cells that events lie in, and its share in what is between."""
-    places = [between(axis, x) for axis, x in zip(nodes, positions, strict=True)]
-    for corner in product((0, 1), repeat=len(places)):
-        sides = list(zip(places, corner, strict=True))
-        share = np.prod([x if side else 1 - x for (_, x), side in sides], axis=0)
-        yield share, tuple(left + side for (left, _), side in sides)
+Way = tuple[int, Floats]
+"""How far apart two nodes lie in a flat table, and each event's share of the way between them."""
+
+
+def _mixed(flat: Floats, here: NDArray[np.int64], ways: Sequence[Way]) -> Floats:
+    """Return the values between the nodes here and the next ones along each way."""
+    if not ways:
+        return flat.take(here)
+    (stride, share), *others = ways
+    low, high = _mixed(flat, here, others), _mixed(flat[stride:], here, others)
+    high -= low
+    high *= share
+    high += low
+    return high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, Self
 
@@ -19,15 +20,14 @@ from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
 from unsculpt.decorrelators.spline.axes import Axis, axes_of, terms_of
 from unsculpt.decorrelators.spline.distribution import (
-    DIRECTIONS,
     MEMBERS,
-    SCORE_CURVES,
     Distribution,
     fit_distributions,
     mean_table,
+    score_functions,
 )
 from unsculpt.decorrelators.spline.link import Link
-from unsculpt.devices import in_threads
+from unsculpt.devices import cores, in_threads
 from unsculpt.inputs import (
     Floats,
     count_events,
@@ -192,20 +192,14 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
                 f"the weights of the {self.events_:,} events counted so far sum to "
                 f"{self.counts_[0].sum():g}; expected a positive total: add events by partial_fit"
             )
+
+        def fit(counts: Floats, sizes: Floats, coordinate: EmpiricalCDF) -> list[Distribution]:
+            curves = int(CURVES_PER_ROOT * len(coordinate.levels) ** 0.5)
+            return fit_distributions(counts, sizes, self._levels(coordinate), self._axes, curves)
+
         # The matrices are small; and any number of cores then gives the same bytes.
-        with threadpool_limits(1, "blas"):
-            return [
-                fit_distributions(
-                    counts,
-                    sizes,
-                    self._levels(coordinate),
-                    self._axes,
-                    int(CURVES_PER_ROOT * len(coordinate.levels) ** 0.5),
-                )
-                for counts, sizes, coordinate in zip(
-                    self.counts_, self.sizes_, self.coordinates_, strict=True
-                )
-            ]
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores()) as pool:
+            return list(pool.map(fit, self.counts_, self.sizes_, self.coordinates_))
 
     @cached_property
     def cdfs_(self) -> list[TableCDF | TensorCDF]:  # type: ignore[override]
@@ -353,9 +347,8 @@ def _check_size(attributes: ProtectedAttributes) -> None:
         )
     axes = axes_of(attributes)
     functions = max(sum(term.size for term in terms_of(axes, how)) for _, how in MEMBERS)
-    size = max(
-        DIRECTIONS * functions, SCORE_CURVES * sum(axis.bins for axis in axes if axis.categories)
-    )
+    curves, kept = score_functions(axes)
+    size = max(kept * functions, curves * sum(axis.bins for axis in axes if axis.categories))
     if size > MOST_COEFFICIENTS:
         raise ValueError(
             f"protected has too many categories for a SplineDecorrelator ({size:,} coefficients, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 
 from unsculpt.decorrelators.spline.axes import (
     Axis,
@@ -27,8 +28,9 @@ from unsculpt.decorrelators.spline.penalties import NOTHING, SMALLEST, Penalties
 from unsculpt.devices import cores
 from unsculpt.inputs import Floats
 
-# Functions of the score to begin with, and how many combinations of them the fit then keeps.
-SCORE_CURVES, DIRECTIONS = 24, 6
+# Functions of the score to begin with, and how many combinations of them the fit then keeps: with
+# a mass alone, and with other attributes, which have many functions themselves.
+ALONE, OTHERS = (32, 8), (24, 6)
 # A bin of score and attributes weighs as if it held at least this share of what it holds on
 # average: where signed weights cancel, a likelihood would grow without bound.
 FLOOR = 0.05
@@ -85,7 +87,7 @@ class Distribution:
         The levels end where those of the fit did.
         """
         how = MEMBERS[self.member][1].within(self.curves)
-        along = _score_curves(levels) @ self.directions
+        along = _score_curves(levels, len(self.directions)) @ self.directions
         over = design(terms_of(axes, how), axes, [axis.nodes for axis in axes])
         latent = (over @ self.coefficients.T) @ along.T + self.link.inverse(levels)
         # Sorting the values of curves that cross brings each closer to the truth
@@ -124,7 +126,8 @@ def fit_distributions(
         name, how = MEMBERS[member]
         link, turn, penalty = bases[name]
         terms = terms_of(axes, how.within(curves))
-        found = _fit(counts, noise, levels, axes, link, _score_curves(levels) @ turn, terms, penalty)
+        along = _score_curves(levels, len(turn)) @ turn
+        found = _fit(counts, noise, levels, axes, link, along, terms, penalty)
         return Distribution(
             member, curves, link, turn, found.theta, found.freedom, found.dispersion, 0.0
         )
@@ -161,14 +164,15 @@ def _bases(
 ) -> dict[str, Basis]:
     """Return links, each with functions of the score along which the attributes change it most.
 
-    All functions, and what each costs, if the attributes have no more than DIRECTIONS functions.
+    All functions, and what each costs, if the attributes have no more functions than are kept.
     """
-    turn, penalty = smooth_directions(SCORE_CURVES)
+    score_curves, kept = score_functions(axes)
+    turn, penalty = smooth_directions(score_curves)
     terms = terms_of(axes, FIRST.within(curves))
     terms = [term for term in terms if sum(map(bool, term.curves)) < 2]
-    if sum(term.size for term in terms) <= DIRECTIONS:
+    if sum(term.size for term in terms) <= kept:
         return dict.fromkeys((name for name, _ in MEMBERS), (LOGIT, turn, penalty))
-    own = _score_curves(levels)
+    own = _score_curves(levels, score_curves)
     along = own @ turn
     fit = _fit(
         counts, noise, levels, axes, LOGIT, along, terms, penalty, FIRST_ITERATIONS, FIRST_CLOSE
@@ -182,27 +186,38 @@ def _bases(
     if curves >= LEARN_FROM:
         link = learn_link(counts, levels, axes, curves, own, 1 / noise, floor)
     weight = events / (noise * np.maximum(np.diff(cdf, axis=1, prepend=0, append=1), floor))
+    look = partial(_directions, cdf, events, weight, levels, own, kept)
     return {
-        "logit": _directions(LOGIT, cdf, events, weight, levels, simple=False),
-        "learned": _directions(link, cdf, events, weight, levels, simple=False),
-        "shift and stretch": _directions(link, cdf, events, weight, levels, simple=True),
+        "logit": look(LOGIT, simple=False),
+        "learned": look(link, simple=False),
+        "shift and stretch": look(link, simple=True),
     }
 
 
 def _directions(
-    link: Link, cdf: Floats, events: Floats, weight: Floats, levels: Floats, *, simple: bool
+    cdf: Floats,
+    events: Floats,
+    weight: Floats,
+    levels: Floats,
+    own: Floats,
+    kept: int,
+    link: Link,
+    *,
+    simple: bool,
 ) -> Basis:
     """Return the few functions of the score that tell most of a surface.
 
     Args:
-        link: the scale on which to look at it.
         cdf: the surface as probabilities, (cells, levels).
         events: in each cell, (cells, 1).
         weight: what a count in each bin knows, (cells, levels + 1).
         levels: the inclusive CDF of the score.
+        own: functions of the score to combine, (levels, k).
+        kept: how many combinations to return.
+        link: the scale on which to look at the surface.
         simple: a shift and a stretch come first, and only the others are looked for.
     """
-    own, latent = _score_curves(levels), link.inverse(cdf)
+    latent = link.inverse(cdf)
     slope, pairs = link.density(latent), np.triu_indices(own.shape[1])
     # What counts is how much a direction changes the likelihood: its information.
     metric = np.empty((own.shape[1],) * 2)
@@ -218,7 +233,7 @@ def _directions(
         moved = np.column_stack([np.ones(len(levels)), middle])
         first = np.linalg.qr(root.T @ np.linalg.lstsq(own, moved, rcond=None)[0])[0]
         surface = surface - first @ (first.T @ surface)
-    others = np.linalg.svd(surface, full_matrices=False)[0][:, : DIRECTIONS - first.shape[1]]
+    others = np.linalg.svd(surface, full_matrices=False)[0][:, : kept - first.shape[1]]
     return link, np.linalg.solve(root.T, np.hstack([first, others])), None
 
 
@@ -228,7 +243,7 @@ def _likelihood(
     """Return the log likelihood of the counts, less what the freedom of the fit gains by chance."""
     how = MEMBERS[found.member][1].within(found.curves)
     over = design(terms_of(axes, how), axes, [axis.centres for axis in axes])
-    along = _score_curves(levels) @ found.directions
+    along = _score_curves(levels, len(found.directions)) @ found.directions
     cdf = found.link.cdf((over @ found.coefficients.T) @ along.T + found.link.inverse(levels))
     share = np.maximum(np.diff(cdf, axis=1, prepend=0, append=1), NEVER)
     return float((counts.reshape(share.shape) * np.log(share)).sum() - found.freedom)
@@ -354,10 +369,19 @@ def _factor(matrix: Floats) -> tuple[Floats, bool]:
             return factor
 
 
-def _score_curves(levels: Floats) -> Floats:
-    """Return B-splines of the logit of the inclusive CDF, (levels, SCORE_CURVES)."""
-    start = logit(levels)
-    return b_splines(start, start[0], start[-1], SCORE_CURVES)
+def score_functions(axes: Sequence[Axis]) -> tuple[int, int]:
+    """Return how many functions of the score a fit begins with, and how many it keeps."""
+    return ALONE if len(axes) == 1 and not axes[0].categories else OTHERS
+
+
+def _score_curves(levels: Floats, count: int) -> Floats:
+    """Return B-splines of the probit of the inclusive CDF, (levels, count).
+
+    It has less room for the tails than the logit, and more for the bulk: where the score depends
+    strongly on an attribute, the tail of a few events lies in the bulk of all.
+    """
+    start = ndtri(levels)
+    return b_splines(start, start[0], start[-1], count)
 
 
 def _outer(a: Floats, b: Floats) -> Floats:
