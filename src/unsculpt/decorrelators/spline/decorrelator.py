@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +47,8 @@ BY_RANGE_BESIDE = 0.25
 # Events that a binning is learned from; more would move its edges by less than they matter.
 BINNING_EVENTS = 2**18
 MOST_COEFFICIENTS = 1536
+
+T = TypeVar("T")
 
 
 class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
@@ -194,30 +196,29 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             )
 
         def fit(counts: Floats, sizes: Floats, coordinate: EmpiricalCDF) -> list[Distribution]:
-            curves = int(CURVES_PER_ROOT * len(coordinate.levels) ** 0.5)
+            # Events that cancel hold fewer: the root of how many are left in effect.
+            left = counts.sum() / sizes.sum()
+            curves = int(CURVES_PER_ROOT * left * len(coordinate.levels) ** 0.5)
             return fit_distributions(counts, sizes, self._levels(coordinate), self._axes, curves)
 
-        # The matrices are small; and any number of cores then gives the same bytes.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores()) as pool:
-            return list(pool.map(fit, self.counts_, self.sizes_, self.coordinates_))
+        return _in_one_thread_each(fit, self.counts_, self.sizes_, self.coordinates_)
 
     @cached_property
     def cdfs_(self) -> list[TableCDF | TensorCDF]:  # type: ignore[override]
         """The conditional CDF of each score as a table."""
-        cdfs: list[TableCDF | TensorCDF] = []
-        for members, coordinate in zip(self.distributions_, self.coordinates_, strict=True):
+
+        def table(fits: list[Distribution], coordinate: EmpiricalCDF) -> TableCDF | TensorCDF:
             inner = levels_of(coordinate, SCORE_NODES)
-            with threadpool_limits(1, "blas"):
-                mean = mean_table(members, inner, self._axes)
+            mean = mean_table(fits, inner, self._axes)
             # Beyond the thresholds the CDF goes on to 0 and 1, as the coordinate does.
             ends = [(0, 0)] * len(self._axes) + [(1, 1)]
-            table = np.pad(mean, ends, constant_values=((0, 1),))
+            values = np.pad(mean, ends, constant_values=((0, 1),))
             score, nodes = np.concatenate([[0.0], inner, [1.0]]), [a.nodes for a in self._axes]
             if self.attributes_.one_axis:
-                cdfs.append(TableCDF(coordinate, nodes[0], score, table))
-            else:
-                cdfs.append(TensorCDF(coordinate, self.attributes_, nodes, score, table))
-        return cdfs
+                return TableCDF(coordinate, nodes[0], score, values)
+            return TensorCDF(coordinate, self.attributes_, nodes, score, values)
+
+        return _in_one_thread_each(table, self.distributions_, self.coordinates_)
 
     @property
     def n_scores_(self) -> int:
@@ -321,6 +322,16 @@ def _restored(arrays: Arrays, name: str, *, reach: float, **fit: Any) -> Distrib
         coefficients=arrays[f"{name}.coefficients"],
         **fit,
     )
+
+
+def _in_one_thread_each(function: Callable[..., T], *of_scores: Sequence[Any]) -> list[T]:
+    """Call a function for each score, on all cores.
+
+    One thread for the algebra of each: the matrices are small, and any number of cores then gives
+    the same bytes.
+    """
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores()) as pool:
+        return list(pool.map(function, *of_scores))
 
 
 def levels_of(coordinate: EmpiricalCDF, count: int) -> Floats:
