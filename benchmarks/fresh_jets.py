@@ -22,13 +22,13 @@ from unsculpt.study.families import train_family
 from unsculpt.study.presets import PRESETS
 from unsculpt.study.results import Results, families, family
 from unsculpt.study.sample import Splits
-from unsculpt.study.steps import new_decorrelator
+from unsculpt.study.steps import new_flow
 from unsculpt.study.tasks import trainings
 
 TRAININGS = 6
 FIRST_SEED = PRESETS["paper"].seeds  # the study has those before
 PRESET = replace(PRESETS["paper"], seeds=TRAININGS)
-RECIPES = ("paper flow", "our spline")
+RECIPES = ("paper flow", "our flow")
 
 
 def main(path: str) -> None:
@@ -60,7 +60,7 @@ def main(path: str) -> None:
 
     rows = {sample: [] for sample in samples}
     for recipe in RECIPES:
-        flow = new_decorrelator(recipe, PRESET.epochs)
+        flow = new_flow(recipe, PRESET.epochs)
         flow.fit(np.concatenate(fit).T, train.mass[train.label == 0])
         flat = flow.transform(np.concatenate(scores).T, both.mass).T
         for sample, chosen in samples.items():

@@ -77,7 +77,7 @@ class NormalFlow:
         return np.vander(mass / 100, self.degree + 1)
 
 
-def new_decorrelator(recipe, epochs):
+def new_flow(recipe, epochs):
     return NormalFlow(1 if recipe == "paper flow" else 3)
 
 
@@ -88,7 +88,7 @@ def stand_ins():
     def replace(monkeypatch):
         monkeypatch.setattr(families, "fit_many", fit_many)
         monkeypatch.setattr(families, "FeatureDecorrelator", ShiftedFeatures)
-        monkeypatch.setattr(steps, "new_decorrelator", new_decorrelator)
+        monkeypatch.setattr(steps, "new_flow", new_flow)
         monkeypatch.setattr(cuts, "QuantileDecorrelator", NormalFlow)
         quick = ("splines", "designed tagger (DDT)")
         monkeypatch.setattr(methods, "METHODS", {name: methods.METHODS[name] for name in quick})

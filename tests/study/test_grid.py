@@ -23,7 +23,7 @@ def test_every_model_has_a_row_before_and_after_each_flow(folder):
         ("adversary", 100),
         ("published DisCo", 100),
     ):
-        for step in ("classifier", "paper flow", "our spline"):
+        for step in ("classifier", "paper flow", "our flow"):
             found = [r for r in rows if (r["family"], r["step"]) == (family, step)]
             models = sorted((r["alpha"], r["seed"]) for r in found)
             assert models == [(alpha, seed) for alpha in alphas for seed in (0, 1)]
@@ -32,7 +32,7 @@ def test_every_model_has_a_row_before_and_after_each_flow(folder):
 
 def test_a_flow_sculpts_less(folder):
     rows = pq.read_table(folder / "results.parquet").to_pylist()
-    for step in ("paper flow", "our spline"):
+    for step in ("paper flow", "our flow"):
         before, after = (
             np.mean([r["inverse_jsd50"] for r in rows if (r["step"], r["family"]) == (s, "vDNN")])
             for s in ("classifier", step)

@@ -40,7 +40,7 @@ def check(saved, folder):
     test = saved["train"] == 0
     numbers = evaluate(saved["score"][test], saved["label"][test], saved["mass"][test])
     assert numbers == pytest.approx({name: raw[name] for name in numbers})
-    assert [row["decorrelation"] for row in flat] == ["paper flow", "our spline"]
+    assert [row["decorrelation"] for row in flat] == ["paper flow", "our flow"]
     assert flat[1]["inverse_jsd50"] > 3 * raw["inverse_jsd50"]
     assert pq.read_table(folder / "out" / "scores.parquet").num_rows == 3
     assert (folder / "out" / "figures" / "tradeoff.pdf").exists()

@@ -18,7 +18,7 @@ def test_the_paper_s_grid():
 def test_flows_are_trained_in_as_many_programs_as_asked_for(tiny):
     together, apart = (trainings(replace(tiny, together=n), "") for n in (100, 6))
     for plan, programs in ((together, 1), (apart, 3)):
-        flows = [task for task in plan if task.step == "our spline"]
+        flows = [task for task in plan if task.step == "our flow"]
         assert len(flows) == programs
         assert len({model for task in flows for model in task.models}) == 16
         assert [task.options for task in flows] == [(2,), (0,), (0,)][:programs]

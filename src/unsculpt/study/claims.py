@@ -25,11 +25,11 @@ def claims(results: Results) -> list[Claim]:
         _same_separation(results),
         _lower_inclusive_auc(results),
         _flow_always_helps(results, "paper flow"),
-        _flow_always_helps(results, "our spline"),
+        _flow_always_helps(results, "our flow"),
         _approaches_ideal(results),
         _window(results),
         _strength_helps(results, "paper flow"),
-        _strength_helps(results, "our spline"),
+        _strength_helps(results, "our flow"),
         _easier(results),
         _inputs(results),
         _cuts(results),
@@ -92,7 +92,7 @@ def _flow_always_helps(results: Results, recipe: str) -> Claim:
 def _approaches_ideal(results: Results) -> Claim:
     parts, reached = [], True
     for name in ("DisCo", "MoDe"):
-        for recipe in ("paper flow", "our spline"):
+        for recipe in ("paper flow", "our flow"):
             rows = family(results, name, recipe)
             ratio = rows.ratio().mean(axis=1)
             best = int(np.argmax(ratio))
@@ -170,7 +170,7 @@ def _cuts(results: Results) -> Claim:
     raw = _mean(hardest.where(decorrelation="none"), "inverse_jsd")
     others = {
         name: _mean(hardest.where(decorrelation=name), "inverse_jsd")
-        for name in ("paper flow", "our spline", "quantile")
+        for name in ("paper flow", "our flow", "quantile")
     }
     return Claim(
         "At harder cuts flow and quantile regression keep DisCo flat.",
@@ -184,7 +184,7 @@ def _cuts(results: Results) -> Claim:
 def _ours(results: Results) -> list[Claim]:
     enough, parts, means, points, names, errors = True, [], [], [], [], []
     for name in families(results):
-        both = [family(results, name, recipe) for recipe in ("paper flow", "our spline")]
+        both = [family(results, name, recipe) for recipe in ("paper flow", "our flow")]
         paper, ours = (rows.ratio().mean(axis=1) for rows in both)
         points.append([paper, ours])
         alphas = both[0].values("alpha")

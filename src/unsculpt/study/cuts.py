@@ -37,7 +37,7 @@ def cuts(task: Task, jets: Splits, disco: Arrays, paper: Arrays, ours: Arrays) -
     levels = {
         "none": np.tile(_uniform(raw), (runs, 1)),
         "paper flow": paper["runs"],
-        "our spline": ours["runs"],
+        "our flow": ours["runs"],
         "quantile": regression.transform(np.tile(raw, (runs, 1)).T, test_mass).T,
     }
     random = np.random.default_rng(0)

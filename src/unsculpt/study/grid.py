@@ -83,8 +83,8 @@ def _show_plan(folder: Folder, todo: list[Task], console: Console) -> None:
     for column in table.columns[1:]:
         column.justify = "right"
     for task in folder.trainings:
-        runs = task.options[0] if task.step in ("paper flow", "our spline", "cuts") else 0
-        epochs = "default" if task.step == "our spline" else str(task.epochs)
+        runs = task.options[0] if task.step in ("paper flow", "our flow", "cuts") else 0
+        epochs = "default" if task.step == "our flow" else str(task.epochs)
         done = "" if task in todo else "done"
         table.add_row(task.title, str(len(task.models) + runs), epochs, done)
     console.print(table)

@@ -15,7 +15,7 @@ from unsculpt.study.results import Results, families, family
 
 Rows = list[list[str]]
 
-FLOWS = ("paper flow", "our spline")
+FLOWS = ("paper flow", "our flow")
 CAPTIONS = {
     "1-mass": "The background's mass before any cut.",
     "2-separation-in-bins": "AUC, background rejection and signal efficiency in bins of mass, "
@@ -25,7 +25,7 @@ CAPTIONS = {
     "4-tradeoff-paper-flow": "The central figure, with the paper's flow: inclusive and between 70 "
     "and 100 GeV. Open circles are classifiers, filled ones have a flow on top; bands run from the "
     "lowest to the highest of all trainings; the grey band is what random selections reach.",
-    "4-tradeoff-our-spline": "The same with our spline.",
+    "4-tradeoff-our-flow": "The same with our flow.",
     "5-cuts": "One DisCo classifier (strength 200) at harder cuts, after flows and quantile "
     "regression; bars run from the lowest to the highest of all trainings on the same classifier.",
     "6-cut-spectra": "The spectra behind it, over the range of random selections.",
@@ -164,7 +164,7 @@ def _family_rows(results: Results, name: str, decorrelation: str) -> Rows:
 def _auc_rows(results: Results) -> Rows:
     out = []
     for decorrelation, label in zip(
-        ("none", *FLOWS), ("vDNN", "cf-vDNN", "cf-vDNN, our spline"), strict=True
+        ("none", *FLOWS), ("vDNN", "cf-vDNN", "cf-vDNN, our flow"), strict=True
     ):
         rows = family(results, "vDNN", decorrelation)
         out.append([label, *(f"{rows.grid(c).mean():.3f}" for c in ("auc", "expected_auc"))])

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from unsculpt import FlowDecorrelator, SplineDecorrelator
+from unsculpt import FlowDecorrelator
 from unsculpt.atomic import atomic_write
 from unsculpt.files import read_sample, scan
 from unsculpt.plots import before_after, separation
@@ -24,12 +24,12 @@ NAME = "your score"
 
 
 def judge(path: Path, output: Path, *, console: Console | None = None) -> Results:
-    """Put the paper's flow and our spline on top of saved scores; write numbers and figures.
+    """Put both flows on top of saved scores, and write the numbers and the figures.
 
     Args:
         path: a file of any kind that `unsculpt.files` reads, with columns `score`, `label` (1 for
             signal, 0 for background) and `mass` in GeV; if it has them `weight`, and `train`:
-            both are fitted on background where it is 1, and all is judged where it is 0.
+            flows are fitted on background where it is 1, and all is judged where it is 0.
             Without it a random half is for fitting.
         output: folder for `scores.parquet` and the figures.
         console: where to report.
@@ -57,12 +57,12 @@ def judge(path: Path, output: Path, *, console: Console | None = None) -> Result
     scores = {"none": test.scores}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "protected is outside")
-        for recipe, model in (
+        for recipe, flow in (
             ("paper flow", FlowDecorrelator.paper()),
-            ("our spline", SplineDecorrelator()),
+            ("our flow", FlowDecorrelator()),
         ):
-            model.fit(train.scores, train.protected["mass"], sample_weight=train.weight)
-            scores[recipe] = model.transform(test.scores, mass)
+            flow.fit(train.scores, train.protected["mass"], sample_weight=train.weight)
+            scores[recipe] = flow.transform(test.scores, mass)
     rows = [
         {
             "family": NAME,
@@ -79,12 +79,12 @@ def judge(path: Path, output: Path, *, console: Console | None = None) -> Result
     output.mkdir(parents=True, exist_ok=True)
     with atomic_write(output / "scores.parquet") as draft:
         pq.write_table(pa.Table.from_pylist(rows), draft)
-    raw, flat, weight = scores["none"], scores["our spline"], test.weight
-    named = {NAME: raw, "with our spline": flat}
+    raw, flat, weight = scores["none"], scores["our flow"], test.weight
+    named = {NAME: raw, "with our flow": flat}
     figures = {
         "separation-in-bins": separation(named, test.label, mass, sample_weight=weight),
         "before-and-after": before_after(raw, flat, test.label, mass, sample_weight=weight),
-        "tradeoff": tradeoff(results, mass[test.label == 0], "our spline", (NAME,)),
+        "tradeoff": tradeoff(results, mass[test.label == 0], "our flow", (NAME,)),
     }
     save(figures.items(), output / "figures")
     (console or Console()).print(_table(results))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unsculpt import FlowDecorrelator, SplineDecorrelator
+from unsculpt import FlowDecorrelator
 from unsculpt.study.bump_search import bump_search
 from unsculpt.study.cuts import cuts
 from unsculpt.study.evaluation import Values, evaluate_all
@@ -40,7 +40,7 @@ def classifier(task: Task, jets: Splits) -> Part:
 
 
 def flow(task: Task, jets: Splits, *needed: Arrays) -> Part:
-    """Put a flow or a spline on top of every classifier, and several on top of one."""
+    """Put a flow on top of every classifier, and several on top of one."""
     fit, test = (scores_of(task, needed, which) for which in ("fit", "test"))
     (runs,) = task.options
     if runs:
@@ -49,7 +49,7 @@ def flow(task: Task, jets: Splits, *needed: Arrays) -> Part:
         fit = np.concatenate([fit, scores_of(one, needed, "fit")])
         test = np.concatenate([test, scores_of(one, needed, "test")])
     start = time.perf_counter()
-    decorrelator = new_decorrelator(task.step, task.epochs)
+    decorrelator = new_flow(task.step, task.epochs)
     decorrelator.fit(fit.T, jets.train.mass[jets.train.label == 0])
     seconds = time.perf_counter() - start
     flat = decorrelator.transform(test.T, jets.test.mass).T
@@ -63,15 +63,15 @@ def flow(task: Task, jets: Splits, *needed: Arrays) -> Part:
 
 
 def sizes(task: Task, jets: Splits, scores: Arrays) -> Part:
-    """Fit both on fewer events, to see what more of them bring."""
+    """Fit both flows on fewer events, to see what more of them bring."""
     rows = []
     mass = jets.train.mass[jets.train.label == 0]
     order = np.random.default_rng(0).permutation(len(mass))
     for events in task.options:
         chosen = order[:events]
-        for recipe in ("paper flow", "our spline"):
+        for recipe in ("paper flow", "our flow"):
             start = time.perf_counter()
-            decorrelator = new_decorrelator(recipe, task.epochs)
+            decorrelator = new_flow(recipe, task.epochs)
             decorrelator.fit(scores["fit"][:, chosen].T, mass[chosen])
             seconds = time.perf_counter() - start
             flat = decorrelator.transform(scores["test"].T, jets.test.mass).T
@@ -80,9 +80,9 @@ def sizes(task: Task, jets: Splits, scores: Arrays) -> Part:
     return Part(rows, {})
 
 
-def new_decorrelator(recipe: str, epochs: int) -> FlowDecorrelator | SplineDecorrelator:
-    """Return the paper's flow or our default."""
-    return FlowDecorrelator.paper(epochs=epochs) if recipe == "paper flow" else SplineDecorrelator()
+def new_flow(recipe: str, epochs: int) -> FlowDecorrelator:
+    """Return the paper's flow or ours."""
+    return FlowDecorrelator.paper(epochs=epochs) if recipe == "paper flow" else FlowDecorrelator()
 
 
 def scores_of(task: Task, needed: Sequence[Arrays], which: str) -> Values:
@@ -116,7 +116,7 @@ def _judge(
 STEPS: dict[str, Callable[..., Part]] = {
     "classifier": classifier,
     "paper flow": flow,
-    "our spline": flow,
+    "our flow": flow,
     "cuts": cuts,
     "sizes": sizes,
     "methods": methods,

@@ -11,7 +11,7 @@ from typing import Literal
 
 from unsculpt.study.presets import Preset
 
-Step = Literal["classifier", "paper flow", "our spline", "cuts", "sizes", "methods", "search"]
+Step = Literal["classifier", "paper flow", "our flow", "cuts", "sizes", "methods", "search"]
 
 Model = tuple[str, float, int]
 STRENGTH = 200.0  # of the DisCo classifier whose cuts the paper shows
@@ -93,11 +93,11 @@ def trainings(preset: Preset, data: str) -> list[Task]:
     vdnn, disco = classifiers["vDNN"], classifiers["DisCo"]
     flows = [
         flow
-        for step in ("paper flow", "our spline")
+        for step in ("paper flow", "our flow")
         for flow in _flows(step, list(classifiers.values()), preset, data)
     ]
     # Those of the first chunk have the trainings on one classifier.
-    first = [next(flow for flow in flows if flow.step == s) for s in ("paper flow", "our spline")]
+    first = [next(flow for flow in flows if flow.step == s) for s in ("paper flow", "our flow")]
     return [
         *classifiers.values(),
         *flows,
@@ -132,7 +132,7 @@ def studies(preset: Preset, data: str) -> list[Task]:
     made = trainings(preset, data)
     classifiers = {task.family: task for task in made if task.step == "classifier"}
     vdnn, disco = classifiers["vDNN"], classifiers["DisCo"]
-    ours = [task for task in made if task.step == "our spline"]
+    ours = [task for task in made if task.step == "our flow"]
     return [
         Task("methods", vdnn.models[:3], preset.epochs, data, needs=(vdnn,)),
         Task(

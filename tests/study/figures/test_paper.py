@@ -15,7 +15,7 @@ FIGURES = [
     "2-separation-in-bins",
     "3-before-and-after",
     "4-tradeoff-paper-flow",
-    "4-tradeoff-our-spline",
+    "4-tradeoff-our-flow",
     "5-cuts",
     "6-cut-spectra",
     "7-published-disco",

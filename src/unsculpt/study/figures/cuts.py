@@ -14,7 +14,7 @@ from unsculpt.study.results import Results
 METHODS = {
     "none": ("DisCo", "#666666"),
     "paper flow": ("cf-DisCo", "#0072B2"),
-    "our spline": ("cf-DisCo, our spline", "#009E73"),
+    "our flow": ("cf-DisCo, our flow", "#009E73"),
     "quantile": ("qr-DisCo", "#D55E00"),
 }
 

@@ -9,7 +9,7 @@ from unsculpt.plots.style import styled
 from unsculpt.study.figures.tradeoff import COLOURS
 from unsculpt.study.results import Results, family
 
-FLOWS = {"paper flow": ":", "our spline": "-"}
+FLOWS = {"paper flow": ":", "our flow": "-"}
 
 
 @styled
