@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from unsculpt import devices
+
 COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "d"
 MOST_MEMORY = 2e9  # bytes, of one worker
 PEAKS = {}
@@ -35,6 +37,9 @@ FLAGS = "--xla_backend_optimization_level=0"
 if version("jaxlib").startswith("0.10."):
     FLAGS += " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 os.environ.setdefault("XLA_FLAGS", FLAGS)
+
+# A network is evaluated on whole chunks, and most tests have few events.
+devices.CHUNK = 2**10
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 if WORKER:
