@@ -52,7 +52,7 @@ elif sum(file.stat().st_size for file in PROGRAMS.parent.rglob("*")) > 2**29:
 def pytest_runtest_teardown(item, nextitem):
     """Let go of programs and figures: a worker would end with thousands of them."""
     end_of_file = nextitem is None or nextitem.path != item.path
-    if memory() > (0.4 if end_of_file else 0.6) * MOST_MEMORY:
+    if memory() > (0.5 if end_of_file else 0.7) * MOST_MEMORY:
         tidy()
 
 
