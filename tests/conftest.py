@@ -23,6 +23,8 @@ from unsculpt import devices
 COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "d"
 MOST_MEMORY = 2e9  # bytes, of one worker
 PEAKS = {}
+# Folders whose files share models that take long to fit.
+TOGETHER = ("tests/classifiers/", "tests/decorrelators/flow/", "tests/export/", "tests/study/")
 STATUS = Path("/proc/self/statm")
 
 # By machine: programs for one processor may not run on another.
@@ -68,14 +70,16 @@ def tidy():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Keep on one worker what shares fitted models: a file, and in the contract a kind."""
+    """Keep on one worker what shares fitted models: a file or folder, in the contract a kind."""
     from xdist.scheduler import LoadFileScheduling
 
     class ByModels(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file, _, test = nodeid.partition("::")
             kind = re.search(r"\[(\w+)", test) if file.endswith("test_contract.py") else None
-            return f"{file} {kind[1]}" if kind else file
+            if kind:
+                return f"{file} {kind[1]}"
+            return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
     return ByModels(config, log)
 
