@@ -18,9 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from unsculpt import devices
+
 COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "d"
 MOST_MEMORY = 2e9  # bytes, of one worker
 PEAKS = {}
+# Folders whose files share models that take long to fit.
+TOGETHER = ("tests/classifiers/", "tests/decorrelators/flow/", "tests/export/", "tests/study/")
 STATUS = Path("/proc/self/statm")
 
 # By machine: programs for one processor may not run on another.
@@ -36,6 +40,9 @@ if version("jaxlib").startswith("0.10."):
     FLAGS += " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 os.environ.setdefault("XLA_FLAGS", FLAGS)
 
+# A network is evaluated on whole chunks, and most tests have few events.
+devices.CHUNK = 2**10
+
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 if WORKER:
     os.environ["NUMBA_CACHE_DIR"] = str(COMPILED / "numba" / WORKER)
@@ -47,7 +54,7 @@ elif sum(file.stat().st_size for file in PROGRAMS.parent.rglob("*")) > 2**29:
 def pytest_runtest_teardown(item, nextitem):
     """Let go of programs and figures: a worker would end with thousands of them."""
     end_of_file = nextitem is None or nextitem.path != item.path
-    if memory() > (0.4 if end_of_file else 0.6) * MOST_MEMORY:
+    if memory() > (0.5 if end_of_file else 0.7) * MOST_MEMORY:
         tidy()
 
 
@@ -63,14 +70,16 @@ def tidy():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Keep on one worker what shares fitted models: a file, and in the contract a kind."""
+    """Keep on one worker what shares fitted models: a file or folder, in the contract a kind."""
     from xdist.scheduler import LoadFileScheduling
 
     class ByModels(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file, _, test = nodeid.partition("::")
             kind = re.search(r"\[(\w+)", test) if file.endswith("test_contract.py") else None
-            return f"{file} {kind[1]}" if kind else file
+            if kind:
+                return f"{file} {kind[1]}"
+            return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
     return ByModels(config, log)
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from jax.sharding import Mesh
 
 BLOCK = 2**15
+CHUNK = 2**14  # events of a network at once: what a core's cache holds
+CHUNK_OF_GPU = 2**17  # what keeps one busy
 MOST_DEVICES = 8  # each holds a copy of the data
 FEWEST_EVENTS = 64  # of a batch on one device: below, handing gradients around costs more
 
@@ -64,8 +66,7 @@ def on_device(
     import jax
     import jax.numpy as jnp
 
-    # What a core's cache holds, or what keeps a GPU busy.
-    size = 2**14 if jax.default_backend() == "cpu" else 2**17
+    size = CHUNK if jax.default_backend() == "cpu" else CHUNK_OF_GPU
     parts = []
     # Single precision would break the order of neighbouring scores at 1e-7.
     with jax.enable_x64(True):

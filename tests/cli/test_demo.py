@@ -24,7 +24,7 @@ run = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"}).invoke
 
 @pytest.fixture
 def small(monkeypatch):
-    """Makes the demo take a moment: fewer jets, one flow, one epoch."""
+    """Makes the demo take a moment: fewer jets, one flow, one epoch, no pictures in the report."""
     load_jets, flow = datasets.load_jets, unsculpt.FlowDecorrelator
 
     def load_few(split):
@@ -35,6 +35,7 @@ def small(monkeypatch):
     monkeypatch.setattr(datasets, "load_jets", load_few)
     quick = partial(flow, members=1, epochs=1)
     monkeypatch.setattr(unsculpt, "FlowDecorrelator", quick, raising=False)
+    monkeypatch.setattr("unsculpt.report.write.pictures", lambda *events: [])
 
 
 def test_help_names_the_command():

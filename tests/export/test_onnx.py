@@ -22,7 +22,7 @@ class TestAgreement:
         np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-6)
 
     def test_on_many_events(self, tagger, tmp_path):
-        scores, protected = tagger.hard_events(200_000)
+        scores, protected = tagger.hard_events(50_000)
         assert np.mean(np.isin(scores["score"], [0, 0.5, 1])) > 0.05
         (flat,) = session_of(tagger.model, tmp_path).run(None, scores | protected)
         (expected,) = tagger.transform(scores, protected)

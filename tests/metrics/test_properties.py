@@ -38,7 +38,7 @@ event = st.tuples(
 ANCHORS = [(-5, 0, 1, 1), (5, 0, 1, 1), (-5, 1, 1, 1), (5, 1, 1, 1)]
 samples = st.lists(event, max_size=25).map(lambda events: np.array(ANCHORS + events, dtype=float).T)
 every_metric = pytest.mark.parametrize("name", METRICS)
-light = settings(max_examples=30, deadline=None)
+light = settings(max_examples=20, deadline=None)
 
 
 def same(got, want):

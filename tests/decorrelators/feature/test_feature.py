@@ -35,7 +35,33 @@ def pair():
     return flow, features[inside], mass[inside]
 
 
+# Few epochs, but the number of events above: one shape is compiled once.
+SETTINGS = {"epochs": 2, "batch_size": 256}
+
+
+@pytest.fixture(scope="session")
+def events():
+    return gaussians(5_000, seed=7)
+
+
+def fit(events, **settings):
+    weight = settings.pop("sample_weight", None)
+    return FeatureDecorrelator(**SETTINGS | settings).fit(*events, sample_weight=weight)
+
+
+@pytest.fixture(scope="module")
+def rough(events):
+    return fit(events)
+
+
 class TestDecorrelation:
+    def test_the_mass_is_gone_already_after_two_epochs(self, rough, events):
+        tables = events[0], rough.transform(*events)
+        before, after = (np.abs(np.corrcoef(table.T, events[1])[2, :2]) for table in tables)
+        assert before.min() > 0.6
+        assert after.max() < 0.2
+
+    @pytest.mark.slow
     def test_the_new_features_are_independent_standard_normal_at_every_mass(self, pair):
         flow, features, mass = pair
         latent = flow.transform(features, mass)
@@ -48,6 +74,7 @@ class TestDecorrelation:
         # Before, they were nothing like it.
         assert abs(np.corrcoef(features[:, 0], mass)[0, 1]) > 0.6
 
+    @pytest.mark.slow
     def test_the_density_is_close_to_the_exact_one(self, pair):
         flow, features, mass = pair
         exact = exact_log_density(features, mass)
@@ -56,10 +83,10 @@ class TestDecorrelation:
         inclusive = multivariate_normal(features.mean(axis=0), np.cov(features.T))
         assert np.mean(exact - inclusive.logpdf(features)) > 0.5
 
-    def test_the_inverse_leads_back(self, pair):
-        flow, features, mass = pair
-        latent = flow.transform(features, mass)
-        np.testing.assert_allclose(flow.inverse_transform(latent, mass), features, atol=1e-8)
+    def test_the_inverse_leads_back(self, rough, events):
+        features, mass = events
+        latent = rough.transform(features, mass)
+        np.testing.assert_allclose(rough.inverse_transform(latent, mass), features, atol=1e-8)
 
     @pytest.mark.slow
     def test_the_density_is_the_change_of_variables(self, pair):
@@ -84,25 +111,6 @@ class TestDecorrelation:
         np.testing.assert_allclose(np.cov(drawn.T), np.cov(features.T), rtol=0.1)
         assert np.array_equal(drawn, flow.sample(mass, seed=3))
         assert not np.array_equal(drawn, flow.sample(mass, seed=4))
-
-
-# Few epochs, but the number of events above: one shape is compiled once.
-SETTINGS = {"epochs": 2, "batch_size": 256}
-
-
-@pytest.fixture(scope="session")
-def events():
-    return gaussians(5_000, seed=7)
-
-
-def fit(events, **settings):
-    weight = settings.pop("sample_weight", None)
-    return FeatureDecorrelator(**SETTINGS | settings).fit(*events, sample_weight=weight)
-
-
-@pytest.fixture(scope="module")
-def rough(events):
-    return fit(events)
 
 
 class TestFit:
@@ -151,15 +159,15 @@ def test_another_seed_gives_another_fit(rough, events):
     assert rough.transform(*events).tobytes() != other.transform(*events).tobytes()
 
 
-def test_features_in_a_table_are_fine(pair):
-    flow, features, mass = pair
+def test_features_in_a_table_are_fine(rough, events):
+    flow, (features, mass) = rough, events
     table = pd.DataFrame(features, columns=["d2", "tau21"])
     assert flow.transform(table, mass).tobytes() == flow.transform(features, mass).tobytes()
 
 
 @pytest.mark.parametrize("method", ["log_prob", "inverse_transform"])
-def test_nan_marks_the_event(pair, method):
-    flow, features, _ = pair
+def test_nan_marks_the_event(rough, events, method):
+    flow, (features, _) = rough, events
     flow = copy.copy(flow).set_params(outside="nan")
     with pytest.warns(UserWarning, match="they become NaN"):
         out = getattr(flow, method)(features[:2], [100.0, 1000.0])
@@ -179,8 +187,8 @@ def test_all_that_a_loaded_model_does_gives_the_same_bytes(pair, tmp_path):
     np.testing.assert_array_equal(loaded.history_["train_loss"], flow.history_["train_loss"])
 
 
-def test_bad_input_to_a_fitted_one_is_named(pair):
-    flow, features, mass = pair
+def test_bad_input_to_a_fitted_one_is_named(rough, events):
+    flow, (features, mass) = rough, events
     with pytest.raises(ValueError, match="features has 1 columns; the fit had 2"):
         flow.transform(features[:, 0], mass)
     with pytest.raises(ValueError, match="latent has 3 columns; the fit had 2"):

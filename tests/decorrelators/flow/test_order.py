@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from unsculpt import FlowDecorrelator
+from unsculpt import FlowDecorrelator, devices
 from unsculpt.datasets import toys
 
 ROUNDING = 1e-7
@@ -92,7 +92,7 @@ def test_ties_stay_ties_wherever_they_stand(name, request):
     transform, scores = at_fixed(request, name)
     value = float(np.median(scores))
     alone = transform(np.array([value]))
-    size = 2**14  # events that a network is evaluated on at once
+    size = devices.CHUNK  # events that a network is evaluated on at once
     filled = np.random.default_rng(0).choice(scores, 2 * size + 37)
     places = [0, 1, 2, 3, 5, 7, 100, size - 1, size, size + 1, 2 * size, 2 * size + 36]
     filled[places] = value

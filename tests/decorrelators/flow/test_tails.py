@@ -178,7 +178,7 @@ def fit(mass):
 
     @cache
     def fit(name):
-        flow = us.FlowDecorrelator(members=2, epochs=5).fit(score, tables[name])
+        flow = us.FlowDecorrelator(members=2, epochs=1).fit(score, tables[name])
         return flow, score, tables[name]
 
     return fit

@@ -27,7 +27,7 @@ def test():
 
 @pytest.fixture(scope="module")
 def fitted(train):
-    return QuantileDecorrelator(members=4).fit(train.score, train.protected)
+    return QuantileDecorrelator(members=2).fit(train.score, train.protected)
 
 
 @pytest.fixture(scope="module")
