@@ -237,9 +237,7 @@ def _directions(
     return link, np.linalg.solve(root.T, np.hstack([first, others])), None
 
 
-def _likelihood(
-    found: Distribution, counts: Floats, levels: Floats, axes: Sequence[Axis]
-) -> float:
+def _likelihood(found: Distribution, counts: Floats, levels: Floats, axes: Sequence[Axis]) -> float:
     """Return the log likelihood of the counts, less what the freedom of the fit gains by chance."""
     how = MEMBERS[found.member][1].within(found.curves)
     over = design(terms_of(axes, how), axes, [axis.centres for axis in axes])

@@ -1,4 +1,4 @@
-"""The scale on which attributes shift and stretch a score: logit, or one learned from the counts."""
+"""The scale on which attributes shift and stretch a score: logit, or learned from the counts."""
 
 from __future__ import annotations
 
