@@ -12,7 +12,12 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.common.attributes import Categorical, Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.attributes import (
+    Categorical,
+    Continuous,
+    Outside,
+    ProtectedAttributes,
+)
 from unsculpt.decorrelators.common.empirical import with_copies
 from unsculpt.decorrelators.common.shift import Shift, ShiftDecorrelator
 from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES
@@ -79,7 +84,8 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
     Args:
         efficiency: the fraction of background above the cut.
         neighbours: events around a point that measure its cut, all of its category; None for a
-            number that grows as the events to the power 0.8, a quarter of it.
+            quarter of the events of the category to the power 4 / (4 + d), with d continuous
+            attributes: the more of them, the farther away are as many neighbours.
         outside: what becomes of protected values beyond the fitted range, as for
             `FlowDecorrelator`.
         categorical: protected columns to treat as categories, by name or position.
@@ -126,14 +132,15 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
         features, _ = attributes.features(protected, "raise")
         rows, weight = with_copies(np.arange(len(columns)), weight)
         columns, features = columns[rows], features[rows]
-        neighbours = self._neighbours(len(columns))
+        continuous = sum(isinstance(a, Continuous) for a in attributes.attributes)
         category, _ = attributes.category(features)
         anchors, cuts = [], []
         for own in (np.flatnonzero(category == c) for c in np.unique(category)):
             tree = KDTree(features[own])
+            neighbours = self._neighbours(len(columns), len(own), continuous)
             for anchor in _anchors(features[own], len(features), attributes.one_axis):
                 # All that are as near as the last of them: events in another order, same answer.
-                distance, _ = tree.query(anchor, k=[min(neighbours, len(own))])
+                distance, _ = tree.query(anchor, k=[neighbours])
                 near = own[
                     tree.query_ball_point(anchor, distance[0] * (1 + 1e-12), return_sorted=True)
                 ]
@@ -166,15 +173,18 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
         zeros = np.zeros(events if self.one_column_ else (events, self.n_scores_))
         return self.inverse_transform(zeros, protected)
 
-    def _neighbours(self, events: int) -> int:
+    def _neighbours(self, events: int, own: int, continuous: int) -> int:
+        """Return how many of its own category measure the cut at a point."""
         if self.neighbours is None:
-            return int(np.clip(events**0.8 / 4, 20, events))
+            # Noise falls as one over their number, the square of the bias grows as their distance
+            # to the power four: the best number of both is this power of the events.
+            return int(np.clip(own ** (4 / (4 + continuous)) / 4, min(20, own), own))
         if not (isinstance(self.neighbours, int | np.integer) and 0 < self.neighbours <= events):
             raise ValueError(
                 f"neighbours is {self.neighbours!r}; expected a whole number from 1 to the "
                 f"{events:,} events"
             )
-        return int(self.neighbours)
+        return min(int(self.neighbours), own)
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()

@@ -259,3 +259,39 @@ def test_scores_that_do_not_scatter_at_all(values):
     score, mass = map(np.ravel, np.meshgrid(np.arange(float(values)), np.arange(256.0)))
     flat = us.SplineDecorrelator().fit(score, mass).transform(score, mass)
     np.testing.assert_allclose(flat, (score + 0.5) / values, atol=1e-4)
+
+
+class TestReach:
+    def test_a_fit_that_cannot_follow_its_events_says_so_and_where(self):
+        rng = np.random.default_rng(5)
+        mass = rng.uniform(0, 100, 50_000)
+        # Narrow stripes between 60 and 75, and nothing elsewhere.
+        stripes = 3 * np.sign(np.sin(2 * np.pi * mass / 3.3)) * ((mass > 60) & (mass < 75))
+        with pytest.warns(UserWarning, match=r"does not follow .* worst at mass (6|7)\d") as record:
+            spline = SplineDecorrelator().fit(rng.normal(size=len(mass)) + stripes, {"mass": mass})
+        assert record[0].filename == __file__
+        assert spline.p_values_ < 1e-3
+
+    def test_a_fit_that_follows_says_nothing(self, tagger, tmp_path):
+        p_value = tagger.spline.p_values_
+        assert 1e-3 < p_value <= 1
+        tagger.spline.save(tmp_path / "model.unsculpt")
+        assert us.load(tmp_path / "model.unsculpt").p_values_ == p_value
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("size", [1.0, 0.01])
+    def test_p_values_are_not_too_small(self, size):
+        # At least uniform, as the events of the fit judge it, whatever the weights.
+        rng = np.random.default_rng(6)
+        values = []
+        for _ in range(20):
+            mass = rng.uniform(0, 1, 8_000)
+            weight = size * rng.uniform(0.5, 1.5, 8_000)
+            spline = SplineDecorrelator()
+            spline.fit(rng.logistic(size=8_000) + mass, mass, sample_weight=weight)
+            values.append(spline.p_values_[0])
+        assert np.mean(np.array(values) < 0.2) <= 0.45
+
+    def test_few_events_cannot_tell(self, smooth):
+        few = SplineDecorrelator().fit(smooth.train.score[:500], smooth.train.protected[:500])
+        assert np.isnan(few.p_values_).all()

@@ -81,6 +81,12 @@ class Continuous:
             place = self.by_range * place + (1 - self.by_range) * by_cdf
         return place, column.equals(inside)
 
+    def words(self, first: float, last: float) -> str:
+        """Return where the coordinate is between two numbers, in words."""
+        values = np.linspace(*self.cdf.range, 10_001)
+        ends = np.interp([first, last], self._coordinate(values), values)
+        return "{} {:.4g} to {:.4g}".format(self.name, *ends)
+
     def describe(self) -> str:
         """Return the fitted range in words."""
         return "[{:g}, {:g}]".format(*self.cdf.range)
@@ -120,6 +126,10 @@ class Categorical:
             column, values = graph.add("Cast", column, to="float64"), list(range(len(values)))
         one_hot = graph.where(column.equals(np.array([values], dtype=np.float64)), 1.0, 0.0)
         return one_hot, one_hot @ np.ones((self.width, 1)) > 0.5
+
+    def words(self, first: float, last: float) -> str:
+        """Return which categories are between two numbers, in words."""
+        return f"{self.name} {self.values[int(first)]!r} to {self.values[int(last)]!r}"
 
     def describe(self) -> str:
         """Return the fitted values in words."""
@@ -302,11 +312,11 @@ def _report(attribute: Continuous | Categorical, count: int, total: int, outside
             f"{message}; fit on events that have them, or set outside='nan' to mark them"
         )
     warnings.warn(
-        OutsideWarning(f"{message}: {then}", attribute.name, count), stacklevel=_users_level()
+        OutsideWarning(f"{message}: {then}", attribute.name, count), stacklevel=users_level()
     )
 
 
-def _users_level() -> int:
+def users_level() -> int:
     """Return how far up the caller is that is not of this package, for `warnings.warn`."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -15,15 +16,22 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from unsculpt.decorrelators.base import ScoreDecorrelator
-from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes, check_outside
+from unsculpt.decorrelators.common.attributes import (
+    Outside,
+    ProtectedAttributes,
+    check_outside,
+    users_level,
+)
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
 from unsculpt.decorrelators.spline.axes import Axis, axes_of, terms_of
 from unsculpt.decorrelators.spline.distribution import (
     MEMBERS,
     Distribution,
+    Misfit,
     fit_distributions,
     mean_table,
+    misfit,
     score_functions,
 )
 from unsculpt.decorrelators.spline.link import Link
@@ -47,6 +55,8 @@ BY_RANGE_BESIDE = 0.25
 # Events that a binning is learned from; more would move its edges by less than they matter.
 BINNING_EVENTS = 2**18
 MOST_COEFFICIENTS = 1536
+# A fit that is this far from its own events does not follow them.
+NOT_BY_CHANCE = 1e-3
 
 T = TypeVar("T")
 
@@ -80,6 +90,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         counts_: for each score, the sums of weights, (bins of each attribute, bins of the score).
         sizes_: for each score, the sums of weights without their signs, (bins of the score,).
         events_: how many events have been counted.
+        squares_: the sum of their squared weights.
 
     >>> import numpy as np
     >>> from unsculpt.datasets import toys
@@ -105,6 +116,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     counts_: list[Floats]
     sizes_: list[Floats]
     events_: int
+    squares_: float
 
     def __init__(self, *, outside: Outside = "clip", categorical: Sequence[str | int] = ()) -> None:
         self.outside = outside
@@ -183,6 +195,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         both.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
         both.sizes_ = [a + b for a, b in zip(self.sizes_, other.sizes_, strict=True)]
         both.events_ = self.events_ + other.events_
+        both.squares_ = self.squares_ + other.squares_
         return both
 
     @cached_property
@@ -201,7 +214,40 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             curves = int(CURVES_PER_ROOT * left * len(coordinate.levels) ** 0.5)
             return fit_distributions(counts, sizes, self._levels(coordinate), self._axes, curves)
 
-        return _in_one_thread_each(fit, self.counts_, self.sizes_, self.coordinates_)
+        fits = _in_one_thread_each(fit, self.counts_, self.sizes_, self.coordinates_)
+        for i, found in enumerate(self._misfits(fits)):
+            if found is not None and found.p_value < NOT_BY_CHANCE:
+                self._warn(found, "the score" if len(fits) == 1 else f"score {i}")
+        return fits
+
+    @property
+    def p_values_(self) -> Floats:
+        """For each score, how often a fit that follows its events is this far from them, at least.
+
+        It is measured on the events of the fit, which makes it larger than on others: a small one is
+        bad, a large one no proof. NaN with too few events to tell.
+        """
+        misfits = self._misfits(self.distributions_)
+        return np.array([np.nan if found is None else found.p_value for found in misfits])
+
+    def _misfits(self, fits: list[list[Distribution]]) -> list[Misfit | None]:
+        def compare(fits: list[Distribution], counts: Floats, at: EmpiricalCDF) -> Misfit | None:
+            return misfit(fits, counts, self.squares_, self._levels(at), self._axes)
+
+        return _in_one_thread_each(compare, fits, self.counts_, self.coordinates_)
+
+    def _warn(self, found: Misfit, score: str) -> None:
+        """Say that a fit does not follow its events, and where."""
+        first, *others = self._axes
+        after = int(np.prod([axis.bins for axis in others]))
+        ends = (float(first.centres[i // after]) for i in found.worst)
+        where = self.attributes_.attributes[0].words(*ends)
+        warnings.warn(
+            f"the fit does not follow the events of {score}: chi2 {found.chi2:.0f} for "
+            f"{found.cells}, p = {found.p_value:.1g}, worst at {where}. A cut on the new score "
+            "sculpts there; see whether a FlowDecorrelator follows them",
+            stacklevel=users_level(),
+        )
 
     @cached_property
     def cdfs_(self) -> list[TableCDF | TensorCDF]:  # type: ignore[override]
@@ -240,7 +286,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             np.zeros((*bins, len(self._levels(coordinate)) + 1)) for coordinate in self.coordinates_
         ]
         self.sizes_ = [np.zeros(counts.shape[-1]) for counts in self.counts_]
-        self.events_ = 0
+        self.events_, self.squares_ = 0, 0.0
 
     def _count(self, columns: Floats, protected: Any, weight: Floats) -> None:
         """Add events to the histograms."""
@@ -264,6 +310,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         self.counts_ = [a + b for a, b in zip(self.counts_, added, strict=True)]
         self.sizes_ = [a + b for a, b in zip(self.sizes_, sizes, strict=True)]
         self.events_ += int((~marked).sum())
+        self.squares_ += float(weight @ weight)
         for stale in ("distributions_", "cdfs_"):
             self.__dict__.pop(stale, None)
 
@@ -295,6 +342,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             "scores": len(self.counts_),
             "one_column": self.one_column_,
             "events": self.events_,
+            "squares": self.squares_,
             "fits": fits,
         }
 
@@ -306,7 +354,8 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         self.coordinates_ = [EmpiricalCDF.restore(arrays, f"score.{i}") for i in scores]
         self.counts_ = [arrays[f"score.{i}.counts"] for i in scores]
         self.sizes_ = [arrays[f"score.{i}.sizes"] for i in scores]
-        self.one_column_, self.events_ = metadata["one_column"], metadata["events"]
+        self.one_column_ = metadata["one_column"]
+        self.events_, self.squares_ = metadata["events"], metadata["squares"]
         if metadata["fits"]:
             self.distributions_ = [
                 [_restored(arrays, f"score.{i}.{fit['member']}", **fit) for fit in members]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, gammaincc, logit, ndtri
 
 from unsculpt.decorrelators.spline.axes import (
     Axis,
@@ -50,6 +50,10 @@ MEMBERS = (
 # By how much more likely a fit must be to count e times as much. One would be Akaike's weights, but
 # the errors of the three are not the same, so a mean gains even where one is likelier.
 PATIENCE = 10
+# A fit is held against its own counts at these fractions kept, hardest first, in groups of bins that
+# expect enough events above the hardest.
+JUDGED_AT = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+ENOUGH, MOST_GROUPS = 25, 50
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -86,22 +90,87 @@ class Distribution:
 
         The levels end where those of the fit did.
         """
-        how = MEMBERS[self.member][1].within(self.curves)
-        along = _score_curves(levels, len(self.directions)) @ self.directions
-        over = design(terms_of(axes, how), axes, [axis.nodes for axis in axes])
-        latent = (over @ self.coefficients.T) @ along.T + self.link.inverse(levels)
         # Sorting the values of curves that cross brings each closer to the truth
         # (Chernozhukov, Fernández-Val and Galichon, 2010).
-        rising = np.sort(self.link.cdf(latent), axis=1)
+        rising = np.sort(self._cdf(levels, axes, [axis.nodes for axis in axes]), axis=1)
         return rising.reshape(*(len(a.nodes) for a in axes), len(levels))
+
+    def shares(self, levels: Floats, axes: Sequence[Axis]) -> Floats:
+        """Return the share of events in each bin of the score, (cells, levels + 1)."""
+        cdf = self._cdf(levels, axes, [axis.centres for axis in axes])
+        return np.maximum(np.diff(cdf, axis=1, prepend=0, append=1), NEVER)
+
+    def _cdf(self, levels: Floats, axes: Sequence[Axis], positions: list[Floats]) -> Floats:
+        """Return F on a grid of the attributes, (points, levels)."""
+        how = MEMBERS[self.member][1].within(self.curves)
+        along = _score_curves(levels, len(self.directions)) @ self.directions
+        over = design(terms_of(axes, how), axes, positions)
+        return self.link.cdf((over @ self.coefficients.T) @ along.T + self.link.inverse(levels))
 
 
 def mean_table(fits: Sequence[Distribution], levels: Floats, axes: Sequence[Axis]) -> Floats:
     """Return the mean of the tables, where the likelier ones count more."""
+    tables = (fit.table(levels, axes) for fit in fits)
+    return np.asarray(sum(w * t for w, t in zip(_weights(fits), tables, strict=True)))
+
+
+def _weights(fits: Sequence[Distribution]) -> Floats:
     likelihood = np.array([fit.likelihood for fit in fits])
     weight = np.exp((likelihood - likelihood.max()) / PATIENCE)
-    tables = (fit.table(levels, axes) for fit in fits)
-    return np.asarray(sum(w * t for w, t in zip(weight / weight.sum(), tables, strict=True)))
+    return np.asarray(weight / weight.sum())
+
+
+class Misfit(NamedTuple):
+    """How far the counts of a fit are from what it says, in coarse cells.
+
+    Attributes:
+        chi2, cells: the sum of the squared pulls, and how many are free.
+        p_value: how often a fit that follows its events is this far from them, at least: what it
+            learned from them makes it nearer.
+        worst: first and last bin of the attributes, counted through, where it is farthest.
+    """
+
+    chi2: float
+    cells: int
+    p_value: float
+    worst: tuple[int, int]
+
+
+def misfit(
+    fits: Sequence[Distribution],
+    counts: Floats,
+    squares: float,
+    levels: Floats,
+    axes: Sequence[Axis],
+) -> Misfit | None:
+    """Compare the counts with the mean of the fits; None if there are too few for it.
+
+    `squares` is the sum of the squared weights. What the counts scatter about the fits would not
+    do for the error of a count: it holds what the fits miss.
+    """
+    counts = counts.reshape(-1, len(levels) + 1)
+    tables = (fit.shares(levels, axes) for fit in fits)
+    events = counts.sum(axis=1, keepdims=True)
+    expected = events * sum(w * t for w, t in zip(_weights(fits), tables, strict=True))
+    dispersion = squares / counts.sum()
+    groups = int(min(counts.sum() / dispersion * JUDGED_AT[0] / ENOUGH, MOST_GROUPS))
+    if groups < 2:
+        return None
+    # Neighbouring bins of the attributes that hold as many events each; bins of the score at cuts.
+    done = np.cumsum(np.abs(events)) / np.abs(events).sum()
+    first = np.unique(np.searchsorted(done, np.arange(groups) / groups, side="right"))
+    parts = np.unique([0, *np.searchsorted(levels, 1 - np.array(JUDGED_AT)[::-1]) + 1])
+    seen, meant = (
+        np.add.reduceat(np.add.reduceat(x, first, axis=0), parts, axis=1)
+        for x in (counts, expected)
+    )
+    judged = meant > ENOUGH / 2 * dispersion
+    pulls = np.where(judged, (seen - meant) ** 2 / (np.maximum(meant, NOTHING) * dispersion), 0)
+    cells = max(int(judged.sum() - len(first)), 1)  # the shares of a group sum to one
+    worst = int(pulls.sum(axis=1).argmax())
+    last = first[worst + 1] - 1 if worst + 1 < len(first) else len(counts) - 1
+    chi2 = float(pulls.sum())
+    return Misfit(chi2, cells, float(gammaincc(cells / 2, chi2 / 2)), (int(first[worst]), int(last)))
 
 
 def fit_distributions(
@@ -239,11 +308,7 @@ def _directions(
 
 def _likelihood(found: Distribution, counts: Floats, levels: Floats, axes: Sequence[Axis]) -> float:
     """Return the log likelihood of the counts, less what the freedom of the fit gains by chance."""
-    how = MEMBERS[found.member][1].within(found.curves)
-    over = design(terms_of(axes, how), axes, [axis.centres for axis in axes])
-    along = _score_curves(levels, len(found.directions)) @ found.directions
-    cdf = found.link.cdf((over @ found.coefficients.T) @ along.T + found.link.inverse(levels))
-    share = np.maximum(np.diff(cdf, axis=1, prepend=0, append=1), NEVER)
+    share = found.shares(levels, axes)
     return float((counts.reshape(share.shape) * np.log(share)).sum() - found.freedom)
 
 
