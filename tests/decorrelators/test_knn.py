@@ -114,7 +114,7 @@ class TestWeights:
         twice = np.concatenate([train.score, extra, extra])
         weight = np.repeat([1.0, 1.0, -1.0], 20_000)
         # Three times the neighbours are then the same events.
-        knn = KNNDecorrelator(0.1, neighbours=3 * fitted._neighbours(20_000))
+        knn = KNNDecorrelator(0.1, neighbours=3 * fitted._neighbours(20_000, 20_000, 1))
         knn.fit(twice, np.tile(train.protected, 3), sample_weight=weight)
         off = np.abs(knn.threshold(0.1, MASSES) - fitted.threshold(0.1, MASSES))
         assert off.mean() < 0.01
@@ -128,6 +128,21 @@ def test_it_does_without_jax():
         "assert 'jax' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_more_attributes_and_small_categories_have_fewer_neighbours():
+    knn = KNNDecorrelator()
+    assert knn._neighbours(110_000, 110_000, 1) == int(110_000**0.8 / 4)
+    assert knn._neighbours(110_000, 110_000, 2) == int(110_000 ** (2 / 3) / 4)
+    assert knn._neighbours(110_000, 10, 1) == 10
+
+
+def test_two_attributes_are_resolved():
+    """With as many neighbours as for one attribute the cut was off by 0.038."""
+    toy = toys.two_attributes(40_000, 0, seed=1)
+    knn = KNNDecorrelator(0.5).fit(toy.score, toy.protected)
+    off = toy.cdf(knn.threshold(0.5, toy.protected), toy.protected) - 0.5
+    assert np.sqrt(np.mean(off**2)) < 0.034
 
 
 class TestErrors:

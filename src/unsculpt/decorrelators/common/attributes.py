@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -25,7 +26,8 @@ from unsculpt.inputs import (
 from unsculpt.saving import Arrays, Json
 
 Outside = Literal["clip", "raise", "nan"]
-PACKAGE = str(Path(__file__).parents[2])
+# Of this package, or between two lines of it: a property that is worked out when first asked for.
+OURS = (str(Path(__file__).parents[2]), functools.__file__)
 
 
 def check_outside(outside: str) -> None:
@@ -319,7 +321,7 @@ def _report(attribute: Continuous | Categorical, count: int, total: int, outside
 def users_level() -> int:
     """Return how far up the caller is that is not of this package, for `warnings.warn`."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
         level, frame = level + 1, frame.f_back
     return level
 
