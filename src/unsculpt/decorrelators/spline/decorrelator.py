@@ -224,8 +224,8 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     def p_values_(self) -> Floats:
         """For each score, how often a fit that follows its events is this far from them, at least.
 
-        It is measured on the events of the fit, which makes it larger than on others: a small one is
-        bad, a large one no proof. NaN with too few events to tell.
+        It is measured on the events of the fit, which makes it larger than on others: a small
+        one is bad, a large one no proof. NaN with too few events to tell.
         """
         misfits = self._misfits(self.distributions_)
         return np.array([np.nan if found is None else found.p_value for found in misfits])

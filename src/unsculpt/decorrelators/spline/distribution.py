@@ -50,8 +50,8 @@ MEMBERS = (
 # By how much more likely a fit must be to count e times as much. One would be Akaike's weights, but
 # the errors of the three are not the same, so a mean gains even where one is likelier.
 PATIENCE = 10
-# A fit is held against its own counts at these fractions kept, hardest first, in groups of bins that
-# expect enough events above the hardest.
+# A fit is held against its own counts at these fractions kept, hardest first, in groups of bins
+# that expect enough events above the hardest.
 JUDGED_AT = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 ENOUGH, MOST_GROUPS = 25, 50
 
@@ -170,7 +170,8 @@ def misfit(
     worst = int(pulls.sum(axis=1).argmax())
     last = first[worst + 1] - 1 if worst + 1 < len(first) else len(counts) - 1
     chi2 = float(pulls.sum())
-    return Misfit(chi2, cells, float(gammaincc(cells / 2, chi2 / 2)), (int(first[worst]), int(last)))
+    p_value = float(gammaincc(cells / 2, chi2 / 2))
+    return Misfit(chi2, cells, p_value, (int(first[worst]), int(last)))
 
 
 def fit_distributions(
