@@ -1,13 +1,14 @@
 """Which estimator is closest to ideal on shapes that nothing was chosen on?
 
     python benchmarks/estimators.py [--first 1000] [--shapes 50] [--events 110000] [--attributes 1]
-        [--methods spline flow quantile knn]
+        [--methods spline flow quantile knn] [--simple]
 
 Each shape of benchmarks/shapes.py is drawn once and fitted by every method. With one attribute:
 the ratio to the ideal of 770,000 test events at 50, 10 and 1% of the background kept, with the
 excess at infinite test statistics; one is ideal. With two: the chi2 per cell expected in 200 cells
 of a million test events at 50, 10, 5 and 1%; one is ideal. Efficiencies that an atom of the score
-makes impossible are left out. Seeds below 1,000 are for choosing.
+makes impossible are left out. Seeds below 1,000 are for choosing. `--simple` takes shapes of one
+attribute with one bump or step and one noise.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import time
 import warnings
 
 import numpy as np
-from shapes import chi2_per_cell, exact_cut, grid, ratio_to_ideal, shape
+from shapes import chi2_per_cell, exact_cut, grid, ratio_to_ideal, shape, simple
 
 from unsculpt import (
     FlowDecorrelator,
@@ -69,13 +70,14 @@ def main() -> None:
     arguments.add_argument("--events", type=int, default=110_000)
     arguments.add_argument("--attributes", type=int, default=1, choices=[1, 2])
     arguments.add_argument("--methods", nargs="+", default=["spline", "flow", "quantile", "knn"])
+    arguments.add_argument("--simple", action="store_true")
     arguments = arguments.parse_args()
     warnings.filterwarnings("ignore", ".*is outside the fitted")
 
     numbers = {name: [] for name in arguments.methods}
     seconds = {name: [] for name in arguments.methods}
     for seed in range(arguments.first, arguments.first + arguments.shapes):
-        truth = shape(seed, arguments.attributes)
+        truth = simple(seed) if arguments.simple else shape(seed, arguments.attributes)
         scores, attributes = truth.sample(arguments.events, seed)
         if arguments.attributes == 1:
             points = grid(truth, 5_000)

@@ -126,6 +126,42 @@ def shape(seed: int, attributes: int = 1) -> Shape:
     return Shape(name, values, response, spread, noise, output, inverse)
 
 
+def simple(seed: int) -> Shape:
+    """Return a shape with one response, a bump 14 to 50 GeV wide or a step, and one noise."""
+    random = np.random.default_rng([77, seed])
+    spectrum, draw = _spectrum(random)
+    centre = random.choice(draw(np.linspace(0.05, 0.95, 19)))
+    if seed % 3 == 1:
+        width = random.uniform(5, 15)
+        name, curve = f"step at {centre:.0f}", lambda x: np.tanh((x[:, 0] - centre) / width)
+    else:
+        width = np.exp(random.uniform(np.log(14), np.log(50)))
+        name = f"bump {width:.0f} wide at {centre:.0f}"
+
+        def curve(x: np.ndarray) -> np.ndarray:
+            return np.exp(-(((x[:, 0] - centre) / (width / 2)) ** 2) / 2)
+
+    size = random.uniform(0.8, 2.2)
+    noises = [
+        stats.norm(),
+        stats.logistic(scale=0.55),
+        stats.gumbel_r(),
+        stats.gumbel_l(),
+        stats.t(3.5),
+        stats.gamma(2.5, -2.5),
+    ]
+    noise = noises[seed % len(noises)]
+    return Shape(
+        f"{spectrum}; {name}, {size:.1f} high; {noise.dist.name}",
+        lambda uniform: draw(uniform[:, 0])[:, None],
+        lambda x: size * curve(x),
+        lambda x: np.ones(len(x)),
+        Noise(noise),
+        expit,
+        logit,
+    )
+
+
 def _spectrum(random: np.random.Generator) -> tuple[str, Function]:
     """Return a spectrum of masses as the map from a uniform number."""
     kind = random.choice(["exponential", "gamma", "uniform", "Pareto", "edge"])
