@@ -292,6 +292,29 @@ class TestReach:
             values.append(spline.p_values_[0])
         assert np.mean(np.array(values) < 0.2) <= 0.45
 
-    def test_few_events_cannot_tell(self, smooth):
+    def test_few_events_and_negative_weights_cannot_tell(self, smooth):
+        score, protected = smooth.train.score, smooth.train.protected
+        weight = np.where(np.arange(len(score)) % 5, 1.0, -1.0)
+        signed = SplineDecorrelator().fit(score, protected, sample_weight=weight)
+        assert np.isnan(signed.p_values_).all()
         few = SplineDecorrelator().fit(smooth.train.score[:500], smooth.train.protected[:500])
         assert np.isnan(few.p_values_).all()
+
+    def test_a_small_first_chunk_and_many_more(self, smooth):
+        score, protected = smooth.train.score, smooth.train.protected
+        order = np.lexsort([np.arange(len(score)), (protected != protected.max())])
+        order = np.concatenate([[protected.argmin()], order[order != protected.argmin()]])
+        spline = SplineDecorrelator().fit(score[order[:50]], protected[order[:50]])
+        spline.partial_fit(score[order[50:]], protected[order[50:]])
+        assert 0 <= spline.p_values_ <= 1
+
+
+def test_many_categories_that_are_far_apart():
+    """Their distance is no scatter, by which the penalties would forbid to follow it."""
+    rng = np.random.default_rng(0)
+    category = rng.integers(0, 8, 10_000)
+    score = np.where(category > 0, category + rng.normal(size=10_000), rng.normal(4, 3, 10_000))
+    spline = SplineDecorrelator(categorical=[0]).fit(score, category)
+    flat = spline.transform(score, category)
+    assert max(kstest(flat[category == c], "uniform").statistic for c in range(8)) < 0.03
+    assert all(np.abs(fit.coefficients).max() > 0.1 for fit in spline.distributions_[0])

@@ -114,9 +114,10 @@ class TensorCDF:
     def _cells(self, features: Floats) -> tuple[NDArray[np.int64], list[Way]]:
         """Return where the curve at the node before each event begins, and the ways to others."""
         here, ways = np.zeros(len(features), dtype=np.int64), []
-        strides = np.array(self.values.strides[:-1]) // self.values.itemsize
+        shape = self.values.shape
+        strides = [int(np.prod(shape[i:])) for i in range(1, len(shape))]
         positions = self.attributes.positions(features).T
-        for nodes, x, stride in zip(self.nodes, positions, strides.tolist(), strict=True):
+        for nodes, x, stride in zip(self.nodes, positions, strides, strict=True):
             left, share = between_even(nodes, x)
             here += left * stride
             ways.append((stride, share))

@@ -64,12 +64,12 @@ T = TypeVar("T")
 class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     """Replaces a score by its conditional CDF, fitted to a histogram in about a second.
 
-    Fit it on background. The events are counted in fine bins of score and attributes; the logit
-    or probit of P(score <= t | attributes) is a smooth surface over t and the attributes, along the
-    few directions in which the attributes change the score. How smooth it is, in each part of the
-    spectrum, is chosen from the data (P-splines: Eilers and Marx, Stat. Sci. 11, 1996; distribution
-    regression: Foresi and Peracchi, JASA 90, 1995; strengths: Wood and Fasiolo, Biometrics 73,
-    2017). Nothing is random.
+    Fit it on background. The events are counted in fine bins of score and attributes. On the scale
+    of the logit, or one learned from the counts, P(score <= t | attributes) is a smooth surface
+    over t and the attributes, along the few directions in which the attributes change the score.
+    How smooth it is, in each part of the spectrum, is chosen from the data (P-splines: Eilers and
+    Marx, Stat. Sci. 11, 1996; distribution regression: Foresi and Peracchi, JASA 90, 1995;
+    strengths: Wood and Fasiolo, Biometrics 73, 2017). Nothing is random.
 
     Histograms add. `partial_fit` takes events in chunks of any size, and `a + b` is the fit of the
     events of both, so a cluster fits a billion events in one reduction: hand `first.empty()`,
@@ -91,6 +91,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         sizes_: for each score, the sums of weights without their signs, (bins of the score,).
         events_: how many events have been counted.
         squares_: the sum of their squared weights.
+        p_values_: for each score, whether the fit follows its events; a small one is bad.
 
     >>> import numpy as np
     >>> from unsculpt.datasets import toys
@@ -225,16 +226,18 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         """For each score, how often a fit that follows its events is this far from them, at least.
 
         It is measured on the events of the fit, which makes it larger than on others: a small
-        one is bad, a large one no proof. NaN with too few events to tell.
+        one is bad, a large one no proof. NaN with too few events to tell, or negative weights.
         """
         misfits = self._misfits(self.distributions_)
         return np.array([np.nan if found is None else found.p_value for found in misfits])
 
     def _misfits(self, fits: list[list[Distribution]]) -> list[Misfit | None]:
-        def compare(fits: list[Distribution], counts: Floats, at: EmpiricalCDF) -> Misfit | None:
-            return misfit(fits, counts, self.squares_, self._levels(at), self._axes)
+        def compare(
+            fits: list[Distribution], counts: Floats, sizes: Floats, at: EmpiricalCDF
+        ) -> Misfit | None:
+            return misfit(fits, counts, sizes, self.squares_, self._levels(at), self._axes)
 
-        return _in_one_thread_each(compare, fits, self.counts_, self.coordinates_)
+        return _in_one_thread_each(compare, fits, self.counts_, self.sizes_, self.coordinates_)
 
     def _warn(self, found: Misfit, score: str) -> None:
         """Say that a fit does not follow its events, and where."""
@@ -245,7 +248,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         warnings.warn(
             f"the fit does not follow the events of {score}: chi2 {found.chi2:.0f} for "
             f"{found.cells}, p = {found.p_value:.1g}, worst at {where}. A cut on the new score "
-            "sculpts there; see whether a FlowDecorrelator follows them",
+            "sculpts there: judge it on other events, and see whether a FlowDecorrelator is better",
             stacklevel=users_level(),
         )
 
@@ -348,7 +351,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
         scores = range(metadata["scores"])
-        if "score.0.sizes" not in arrays:
+        if "squares" not in metadata:
             raise ValueError("splines of version 0.1.0 were fitted otherwise: fit this one again")
         self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
         self.coordinates_ = [EmpiricalCDF.restore(arrays, f"score.{i}") for i in scores]

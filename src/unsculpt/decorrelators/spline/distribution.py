@@ -36,6 +36,7 @@ ALONE, OTHERS = (32, 8), (24, 6)
 FLOOR = 0.05
 PARTS = 10  # of the score, in which weights of both signs may cancel differently
 ITERATIONS, CLOSE, LONGEST_STEP = 100, 0.1, 1.0
+SETTLED = 0.5  # the scatter falls by less than half in a step
 FIRST_ITERATIONS, FIRST_CLOSE, FIRST = 30, 1.0, Smoothness(curves=24, regions=1, order=2)
 LEARN_FROM = 24  # curves that the events can hold: fewer do not tell a link
 NEVER = 1e-9  # a probability that may stand for zero
@@ -97,7 +98,7 @@ class Distribution:
 
     def shares(self, levels: Floats, axes: Sequence[Axis]) -> Floats:
         """Return the share of events in each bin of the score, (cells, levels + 1)."""
-        cdf = self._cdf(levels, axes, [axis.centres for axis in axes])
+        cdf = np.sort(self._cdf(levels, axes, [axis.centres for axis in axes]), axis=1)
         return np.maximum(np.diff(cdf, axis=1, prepend=0, append=1), NEVER)
 
     def _cdf(self, levels: Floats, axes: Sequence[Axis], positions: list[Floats]) -> Floats:
@@ -139,12 +140,14 @@ class Misfit(NamedTuple):
 def misfit(
     fits: Sequence[Distribution],
     counts: Floats,
+    sizes: Floats,
     squares: float,
     levels: Floats,
     axes: Sequence[Axis],
 ) -> Misfit | None:
     """Compare the counts with the mean of the fits; None if there are too few for it.
 
+    Nor with weights of both signs: how much a count scatters where they cancel is not known.
     `squares` is the sum of the squared weights. What the counts scatter about the fits would not
     do for the error of a count: it holds what the fits miss.
     """
@@ -153,6 +156,8 @@ def misfit(
     events = counts.sum(axis=1, keepdims=True)
     expected = events * sum(w * t for w, t in zip(_weights(fits), tables, strict=True))
     dispersion = squares / counts.sum()
+    if counts.sum() < (1 - NEVER) * sizes.sum() or not dispersion > 0:  # as tiny squares vanish
+        return None
     groups = int(min(counts.sum() / dispersion * JUDGED_AT[0] / ENOUGH, MOST_GROUPS))
     if groups < 2:
         return None
@@ -160,13 +165,15 @@ def misfit(
     done = np.cumsum(np.abs(events)) / np.abs(events).sum()
     first = np.unique(np.searchsorted(done, np.arange(groups) / groups, side="right"))
     parts = np.unique([0, *np.searchsorted(levels, 1 - np.array(JUDGED_AT)[::-1]) + 1])
+    parts = parts[parts < counts.shape[1]]
     seen, meant = (
-        np.add.reduceat(np.add.reduceat(x, first, axis=0), parts, axis=1)
+        np.add.reduceat(np.add.reduceat(x, first, axis=0), parts, axis=1) / dispersion
         for x in (counts, expected)
     )
-    judged = meant > ENOUGH / 2 * dispersion
-    pulls = np.where(judged, (seen - meant) ** 2 / (np.maximum(meant, NOTHING) * dispersion), 0)
-    cells = max(int(judged.sum() - len(first)), 1)  # the shares of a group sum to one
+    judged = meant > ENOUGH / 2
+    pulls = np.divide((seen - meant) ** 2, meant, out=np.zeros_like(meant), where=judged)
+    # The shares of a group sum to one.
+    cells = max(int((judged.sum(axis=1) - 1).clip(0).sum()), 1)
     worst = int(pulls.sum(axis=1).argmax())
     last = first[worst + 1] - 1 if worst + 1 < len(first) else len(counts) - 1
     chi2 = float(pulls.sum())
@@ -205,7 +212,9 @@ def fit_distributions(
     noise = _noise(counts, sizes)
     bases = _bases(counts, noise, levels, axes, curves)
     with ThreadPoolExecutor(cores()) as pool:
-        fits = list(pool.map(fit, range(len(MEMBERS))))
+        # With all functions of the score the fits to categories are the same.
+        same = all(penalty is not None for _, _, penalty in bases.values())
+        fits = list(pool.map(fit, range(1 if same else len(MEMBERS))))
     # One size of an event for all: else the fit that leaves more scatter would seem likelier.
     dispersion = min(found.dispersion for found in fits)
     counts = counts / (noise * dispersion)
@@ -367,6 +376,7 @@ def _fit(
     penalties = Penalties.start(terms, along.shape[1], score_penalty)
     floor = FLOOR * np.diff(levels, prepend=0, append=1)
     theta = np.zeros((along.shape[1], over.shape[1]))
+    before = np.inf
 
     for _ in range(iterations):
         latent = (over @ theta.T) @ along.T + start
@@ -399,9 +409,14 @@ def _fit(
         variance += np.triu(variance, 1).transpose(0, 2, 1)
         longest = np.abs((over @ step.T) @ along.T).max()
         theta += step * min(1, LONGEST_STEP / max(longest, NOTHING))
-        penalties.update(theta, np.linalg.inv(prior) - variance)
+        # What is still to be fitted scatters too: strengths chosen by it would forbid to fit it. Of
+        # many functions of the score it needs the strengths that they share, from the start.
+        settled = score_penalty is not None or scatter > SETTLED * before
+        before = scatter
+        if settled:
+            penalties.update(theta, np.linalg.inv(prior) - variance)
         # A strength that still runs off to infinity moves nothing any more.
-        if (step * pulled).sum() < close:
+        if settled and (step * pulled).sum() < close:
             break
     freedom = float(theta.size - (prior * variance).sum())
     return _Fit(theta, freedom, dispersion)

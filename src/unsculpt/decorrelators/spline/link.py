@@ -15,6 +15,7 @@ from unsculpt.inputs import Floats
 # B-splines that bend the logit, and nodes at which the bent scale is tabulated.
 BENDS, NODES = 12, 2001
 LEAST_SLOPE = 0.1  # of the bent scale, which has to rise
+LEAST_SCATTER = 1e-15  # of counts that sum to one
 # To find the bends: bins and B-splines along an attribute, alone or beside another.
 BINS, CURVES = {1: 128, 2: 16}, {1: 32, 2: 12}
 # What keeps functions from drifting where no event holds them: of the score, its bending, of the
@@ -113,16 +114,16 @@ def learn_link(
         weigh: what a count in each bin of the score is worth, (levels + 1,).
         floor: the least share of events that a bin is taken to have, (levels + 1,).
     """
-    continuous = sum(not axis.categories for axis in axes)
+    counts, beside = counts / np.abs(counts).sum(), len(axes)
     for i, axis in enumerate(axes):
-        if not axis.categories and axis.bins > BINS[continuous]:
-            edges = np.linspace(0, axis.bins, BINS[continuous] + 1).astype(int)[:-1]
+        if not axis.categories and axis.bins > BINS[beside]:
+            edges = np.linspace(0, axis.bins, BINS[beside] + 1).astype(int)[:-1]
             counts = np.add.reduceat(counts, edges, axis=i)
     coarse = [
         axis if axis.categories else Axis.smooth(counts.shape[i], counts.shape[i])
         for i, axis in enumerate(axes)
     ]
-    how = Smoothness(CURVES[max(continuous, 1)], 1, 2).within(curves)
+    how = Smoothness(CURVES[beside], 1, 2).within(curves)
     terms = [term for term in terms_of(coarse, how) if sum(map(bool, term.curves)) == 1]
     over = design(terms, coarse, [axis.centres for axis in coarse])
     counts = counts.reshape(len(over), -1)
@@ -146,6 +147,7 @@ def learn_link(
         weight = weigh / np.maximum(share, floor)
         residual = counts - events * share
         scatter = (residual.cumsum(axis=1)[:, :-1] ** 2).sum() / (events * cdf * (1 - cdf)).sum()
+        scatter = max(scatter, LEAST_SCATTER)
         # How each number moves the latent score in every cell; to bend the scale up is to be lower.
         moves = np.concatenate(
             [
