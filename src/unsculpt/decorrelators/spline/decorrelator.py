@@ -91,7 +91,6 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         sizes_: for each score, the sums of weights without their signs, (bins of the score,).
         events_: how many events have been counted.
         squares_: the sum of their squared weights.
-        p_values_: for each score, whether the fit follows its events; a small one is bad.
 
     >>> import numpy as np
     >>> from unsculpt.datasets import toys
