@@ -114,7 +114,7 @@ def test_several_attributes_and_categories(toy, exact, parse, tmp_path):
 
 def test_numbers_that_the_model_takes_for_categories(toy, tmp_path, parse, no_pictures):
     table = pd.DataFrame({"mass": toy.protected, "run": np.where(toy.protected > 90, 7, 3)})
-    model = us.SplineDecorrelator(categorical=["run"]).fit(toy.score, table)
+    model = us.KNNDecorrelator(categorical=["run"]).fit(toy.score, table)
     write_report(tmp_path / "r.html", model, toy.score, table[["run", "mass"]], toy.label)
     data = json.loads(parse(tmp_path / "r.html").scripts[0])
     assert (data["name"], data["categories"]) == ("run", ["3", "7"])

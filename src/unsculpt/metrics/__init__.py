@@ -12,6 +12,7 @@ from unsculpt.metrics.in_bins import (
     expected_auc,
     rejection_in_bins,
 )
+from unsculpt.metrics.independence import Flatness, TooFewEventsError, flatness_test
 from unsculpt.metrics.limits import Ideal, ideal_inverse_jsd
 from unsculpt.metrics.region import signal_window
 from unsculpt.metrics.sculpting import inverse_jsd, jensen_shannon, jsd
@@ -20,8 +21,10 @@ from unsculpt.metrics.uncertainty import Interval, bootstrap
 from unsculpt.metrics.working_point import WorkingPoint, working_point
 
 __all__ = [
+    "Flatness",
     "Ideal",
     "Interval",
+    "TooFewEventsError",
     "WorkingPoint",
     "auc",
     "auc_in_bins",
@@ -30,6 +33,7 @@ __all__ = [
     "cramer_von_mises_in_bins",
     "efficiency_in_bins",
     "expected_auc",
+    "flatness_test",
     "ideal_inverse_jsd",
     "inverse_jsd",
     "jensen_shannon",

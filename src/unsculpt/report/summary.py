@@ -10,24 +10,33 @@ import numpy as np
 
 from unsculpt import metrics
 from unsculpt.inputs import Floats
-from unsculpt.metrics import Ideal, Interval, WorkingPoint
+from unsculpt.metrics import Flatness, Ideal, Interval, WorkingPoint
 from unsculpt.report.events import Events
+from unsculpt.report.verdict import flatness
 from unsculpt.report.words import bare
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What one score does: each number by its name."""
+    """What one score does: each number by its name, and whether its cut is flat.
+
+    `flatness` is None with too few events to tell.
+    """
 
     score: str
     values: dict[str, Interval[float] | Ideal]
+    flatness: Flatness | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return them as JSON has them, where nothing is infinite."""
-        return {"score": self.score} | {
-            name: {key: x if math.isfinite(x) else None for key, x in value._asdict().items()}
-            for name, value in self.values.items()
-        }
+        return (
+            {"score": self.score}
+            | {
+                name: {key: x if math.isfinite(x) else None for key, x in value._asdict().items()}
+                for name, value in self.values.items()
+            }
+            | {"flatness": self.flatness and self.flatness._asdict()}
+        )
 
 
 def summary(events: Events, efficiency: float) -> list[Numbers]:
@@ -72,4 +81,8 @@ def _numbers(events: Events, name: str, efficiency: float) -> Numbers:
         of = f" of {axis.name}" if len(events.axes) > 1 else ""
         values[f"1/JSD{percent}{of}"] = interval
         values[f"ideal 1/JSD{percent}{of}"] = point.ideal
-    return Numbers(name, values | {"AUC": area, f"AUC at fixed {bare(events.axes[0].name)}": fixed})
+    values |= {"AUC": area, f"AUC at fixed {bare(events.axes[0].name)}": fixed}
+    cut = metrics.threshold(
+        score, events.labels, efficiency=efficiency, sample_weight=events.weight
+    )
+    return Numbers(name, values, flatness(events, score >= cut))

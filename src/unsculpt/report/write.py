@@ -16,6 +16,7 @@ from unsculpt.report.page import page
 from unsculpt.report.pictures import Picture, pictures
 from unsculpt.report.provenance import provenance_of
 from unsculpt.report.summary import Numbers, summary
+from unsculpt.report.verdict import points
 from unsculpt.report.working_points import working_points
 
 
@@ -79,6 +80,8 @@ def write_report(
             score=score_name,
             names=[axis.name for axis in events.axes],
             numbers=numbers,
+            points=points(events),
+            background=int((events.labels == 0).sum()),
             efficiency=efficiency,
             data=working_points(events),
             pictures=drawn,

@@ -1,0 +1,79 @@
+"""Is what passes a cut independent of the attributes? At several cuts, with errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unsculpt.inputs import Floats, Mask
+from unsculpt.metrics import Flatness, Ideal, TooFewEventsError, flatness_test
+from unsculpt.metrics.separation import highest_cuts
+from unsculpt.report.events import Events
+
+KEPT = (0.5, 0.1, 0.05, 0.01, 0.001)  # of the background
+
+
+@dataclass(frozen=True)
+class Point:
+    """A cut on the decorrelated score.
+
+    Attributes:
+        kept: the fraction of the background that passes.
+        cut: on the decorrelated score.
+        signal, rejection: the fraction of the signal that passes, and one over `kept`, with errors.
+        raw, flat: the test of a cut that keeps as much on the raw score and of this one; None with
+            too few events to tell.
+    """
+
+    kept: float
+    cut: float
+    signal: Ideal
+    rejection: Ideal
+    raw: Flatness | None
+    flat: Flatness | None
+
+
+def points(events: Events) -> list[Point]:
+    """Return the working points that keep round fractions of the background."""
+    background = events.labels == 0
+    weight = np.ones(len(events.labels)) if events.weight is None else events.weight
+    cuts = [
+        highest_cuts(score[background], weight[background], np.array(KEPT))
+        for score in events.scores.values()
+    ]
+    found = []
+    for kept, *both in zip(KEPT, *cuts, strict=True):
+        passing = [s >= cut for s, cut in zip(events.scores.values(), both, strict=True)]
+        signal = _fraction(passing[1][~background], weight[~background])
+        share = _fraction(passing[1][background], weight[background])
+        rejection = Ideal(1 / share.mean, share.spread / share.mean**2)
+        tests = [flatness(events, mask) for mask in passing]
+        found.append(Point(kept, float(both[1]), signal, rejection, *tests))
+    return found
+
+
+def flatness(events: Events, passing: Mask) -> Flatness | None:
+    """Test what passes on background; None with too few events to tell."""
+    background = events.labels == 0
+    attributes = {
+        axis.name: np.array(axis.categories)[axis.values.astype(int)]
+        if axis.categories
+        else axis.values
+        for axis in events.axes
+    }
+    try:
+        return flatness_test(
+            passing[background],
+            {name: values[background] for name, values in attributes.items()},
+            sample_weight=None if events.weight is None else events.weight[background],
+        )
+    except TooFewEventsError:
+        return None
+
+
+def _fraction(passing: Mask, weight: Floats) -> Ideal:
+    """Return the share of the weights that passes, with its error."""
+    total = weight.sum()
+    share = weight[passing].sum() / total
+    return Ideal(float(share), float(np.sqrt((weight**2 * (passing - share) ** 2).sum()) / total))
