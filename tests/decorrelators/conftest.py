@@ -58,7 +58,7 @@ def tagger():
 
 @pytest.fixture(scope="session")
 def two_attributes():
-    return fitted(toys.two_attributes, 20_000)
+    return fitted(toys.two_attributes)
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +69,7 @@ def atoms():
 @pytest.fixture(scope="session")
 def binary():
     """The paper's appendix A with m as a category, of the width of two attributes."""
-    return fitted(toys.appendix_a, 20_000, categorical=[0])
+    return fitted(toys.appendix_a, categorical=[0])
 
 
 @pytest.fixture(scope="session")

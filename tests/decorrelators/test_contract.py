@@ -64,6 +64,16 @@ def takes(kind, case):
     return case != "mixed" or "categorical" in small(kind).get_params()
 
 
+def takes_long(kind, case, tests):
+    """Each case of a network is compiled anew, as is each number of events: most are for CI.
+
+    So are weights where a spline has two attributes, fits of seconds.
+    """
+    if kind is us.SplineDecorrelator:
+        return case != "one" and tests is TestWeights
+    return trains(kind) and (case != "one" or tests is TestWeights)
+
+
 def skip_if_costly(kind, case):
     """Fit again for one kind of attributes, not for all: networks are compiled each time."""
     if case == "two" or (trains(kind) and case == "mixed"):
@@ -159,14 +169,10 @@ def pytest_generate_tests(metafunc):
     every = kinds()
     if "case" in metafunc.fixturenames:
         pairs = [
-            # Each case of a network is compiled anew, and so is each number of events: most are
-            # for CI.
             pytest.param(
                 kind,
                 case,
-                marks=[pytest.mark.slow]
-                if trains(kind) and (case != "one" or metafunc.cls is TestWeights)
-                else [],
+                marks=[pytest.mark.slow] if takes_long(kind, case, metafunc.cls) else [],
                 id=f"{kind.__name__}-{case}",
             )
             for kind in every

@@ -16,7 +16,7 @@ def session_of(model, folder, **options):
 
 class TestAgreement:
     def test_with_python_at_and_beyond_everything_special(self, case, tmp_path):
-        scores, protected = case.hard_events(20_000)
+        scores, protected = case.hard_events(3_000)
         flat = session_of(case.model, tmp_path).run(None, scores | protected)
         expected = case.transform(scores, protected)
         np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-6)

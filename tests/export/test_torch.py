@@ -21,13 +21,15 @@ def run(module, columns):
 
 
 def test_same_numbers(case):
-    scores, protected = case.hard_events(20_000)
+    scores, protected = case.hard_events(3_000)
     flat = run(to_torch(case.model), tensors(scores, protected))
     expected = case.transform(scores, protected)
     np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["paper", "channels"])
+@pytest.mark.parametrize(
+    "name", ["spline", "channels", pytest.param("paper", marks=pytest.mark.slow)]
+)
 def test_gradient_in_the_score_is_the_slope(name, request):
     case = request.getfixturevalue(name)
     columns = tensors(*({k: v[:50] for k, v in part.items()} for part in case[1:]))

@@ -88,20 +88,6 @@ def test_smooth_conditioner_depends_on_every_attribute():
     assert np.all(abs(slope).max(axis=0) > 0)
 
 
-def test_ramps_change_nothing_until_they_are_trained():
-    plain, ramped = (new(SmoothConditioner, 2, 29, ramps=r) for r in (0, 3))
-    inputs = jnp.array([0.3, -0.2, 1.0, 2.0, 3.0])
-    np.testing.assert_allclose(evaluate(ramped, inputs), evaluate(plain, inputs[:2]), atol=1e-6)
-    slope = jax.jit(jax.jacobian(lambda weight: eqx.tree_at(last, ramped, weight)(inputs)))(
-        last(ramped)
-    )
-    assert np.all(abs(slope[..., -3:]).max(axis=(0, 1)) > 0)
-
-
-def last(net):
-    return net.layers[-1].weight
-
-
 @pytest.mark.parametrize("kind", [ResidualConditioner, SmoothConditioner])
 def test_another_key_gives_another_network(kind):
     one, two = (evaluate(new(kind, 1, 25, seed=seed), jnp.ones(1)) for seed in (0, 1))

@@ -1,6 +1,6 @@
 """Decorrelators: a method is one file or one folder, and one line here."""
 
-from unsculpt.decorrelators.base import Decorrelator, ScoreDecorrelator
+from unsculpt.decorrelators.base import Decorrelator, MisfitWarning, ScoreDecorrelator
 from unsculpt.decorrelators.chain import Chain
 from unsculpt.decorrelators.ddt import DDTDecorrelator
 from unsculpt.decorrelators.feature import FeatureDecorrelator
@@ -19,6 +19,7 @@ __all__ = [
     "FeatureDecorrelator",
     "FlowDecorrelator",
     "KNNDecorrelator",
+    "MisfitWarning",
     "QuantileDecorrelator",
     "ScoreDecorrelator",
     "SplineDecorrelator",

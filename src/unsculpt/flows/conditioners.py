@@ -44,8 +44,7 @@ class SmoothConditioner(eqx.Module):
     """Tanh layers, two by default: smooth in the attributes, so few modes are spent on noise.
 
     The last layer starts near zero, so an untrained flow is close to the identity and a fit that
-    sees few events stays close to it. Ramps, which come after the features, go straight to that
-    layer: what they add there is not smoothed. It starts at zero.
+    sees few events stays close to it.
     """
 
     layers: list[eqx.nn.Linear]
@@ -58,7 +57,6 @@ class SmoothConditioner(eqx.Module):
         key: PRNGKeyArray,
         width: int = 32,
         hidden: int = 2,
-        ramps: int = 0,
     ) -> None:
         sizes = [features, *[width] * hidden, outputs]
         # Attributes arrive on [-1, 1]: the first layer spreads its bends over that range.
@@ -74,19 +72,13 @@ class SmoothConditioner(eqx.Module):
             )
             linear = eqx.nn.Linear(n_in, n_out, key=k)
             self.layers.append(eqx.tree_at(lambda x: (x.weight, x.bias), linear, values))
-        if ramps:
-            last = self.layers[-1]
-            weight = jnp.hstack([last.weight, jnp.zeros((outputs, ramps))])
-            self.layers[-1] = eqx.tree_at(lambda x: x.weight, last, weight)
 
     def __call__(self, features: Float[Array, " f"]) -> Float[Array, " outputs"]:
         """Evaluate at one value of the protected attributes."""
         *layers, last = self.layers
-        inputs = layers[0].weight.shape[-1]
-        hidden, ramps = features[:inputs], features[inputs:]
         for layer in layers:
-            hidden = jnp.tanh(_linear(layer, hidden))
-        return _linear(last, jnp.concatenate([hidden, ramps]))
+            features = jnp.tanh(_linear(layer, features))
+        return _linear(last, features)
 
 
 def _linear(layer: eqx.nn.Linear, x: Float[Array, " n"]) -> Float[Array, " m"]:

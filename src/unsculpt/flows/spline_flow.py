@@ -41,9 +41,9 @@ class SplineFlow(eqx.Module):
         return SplineFlow(layers, shift=False)
 
     @staticmethod
-    def smooth(features: int, *, key: PRNGKeyArray, ramps: int = 0) -> SplineFlow:
-        """The logit moved and one spline, both smooth in the attributes but for ramps."""
-        network = SmoothConditioner(features, PLACES + NUMBERS, key=key, ramps=ramps)
+    def smooth(features: int, *, key: PRNGKeyArray) -> SplineFlow:
+        """The logit moved and one spline, both smooth in the attributes."""
+        network = SmoothConditioner(features, PLACES + NUMBERS, key=key)
         return SplineFlow([network], shift=True)
 
     def __call__(

@@ -47,7 +47,7 @@ class TestTruth:
         [
             pytest.param("smooth", 0.015, marks=pytest.mark.slow),
             ("tagger", 0.01),
-            ("two_attributes", 0.015),
+            ("two_attributes", 0.02),
         ],
     )
     def test_transform_is_close_to_the_exact_cdf(self, name, limit, request):

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES, TableCDF
-from unsculpt.decorrelators.flow.tails import Tails
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
 
@@ -29,7 +28,7 @@ class FlowCDF:
         coordinate: maps the score to [0, 1], where the flows live.
         nodes: quantiles of the training sample in that coordinate, where a table needs nodes.
         recipe: of the flows.
-        tails: what they get beside the coordinates of the attributes.
+        features: coordinates of the attributes that they take.
         parameters: of the members, stacked on the leading axis of every array.
         one_axis: whether there is one continuous attribute, so that a table can replace the flows.
         table_values: of that table, if they are known already.
@@ -38,7 +37,7 @@ class FlowCDF:
     coordinate: EmpiricalCDF
     nodes: Floats
     recipe: str
-    tails: Tails
+    features: int
     parameters: list[NDArray[Any]]
     one_axis: bool
     table_values: Floats | None = None
@@ -47,6 +46,10 @@ class FlowCDF:
         """Return P(background score <= score | attributes)."""
         if self.table is not None:
             return self.table.cdf(score, features)
+        return self.at_jump(score, features)
+
+    def at_jump(self, score: Floats, features: Floats) -> Floats:
+        """Return the same without the table, whose nodes are too far apart next to an atom."""
         return np.asarray(self._members(self.coordinate(score), features)[0].mean(axis=0))
 
     def inverse(self, level: Floats, features: Floats) -> Floats:
@@ -55,7 +58,7 @@ class FlowCDF:
             return self.table.inverse(level, features)
         from unsculpt.decorrelators.flow.ensemble import invert
 
-        return self.coordinate.inverse(invert(self.flows, level, self.tails.widen(features)))
+        return self.coordinate.inverse(invert(self.flows, level, features))
 
     def log_density(self, score: Floats, features: Floats) -> Floats:
         """Return the log of the mean density of the members, in units of the score."""
@@ -71,7 +74,7 @@ class FlowCDF:
         """Return CDF and log density of every member, (members, n)."""
         from unsculpt.decorrelators.flow.ensemble import evaluate
 
-        return evaluate(self.flows, level, self.tails.widen(features))
+        return evaluate(self.flows, level, features)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -83,7 +86,7 @@ class FlowCDF:
         """The members, stacked on the leading axis of every array."""
         from unsculpt.decorrelators.flow.ensemble import restore
 
-        return restore(self.recipe, self.tails.inputs, len(self.tails.offset), self.parameters)
+        return restore(self.recipe, self.features, self.parameters)
 
     @cached_property
     def table(self) -> TableCDF | None:
@@ -106,4 +109,4 @@ class FlowCDF:
         from unsculpt.decorrelators.flow.graph import mean_cdf
 
         level = self.coordinate.graph(graph, score)
-        return mean_cdf(graph, self.flows, self.tails, level, features)
+        return mean_cdf(graph, self.flows, level, features)

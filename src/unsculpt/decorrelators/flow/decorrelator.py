@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,7 +14,6 @@ from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttribute
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.training import check_training, summary_of, training_of
 from unsculpt.decorrelators.flow.cdf import FlowCDF
-from unsculpt.decorrelators.flow.tails import Tails
 from unsculpt.inputs import Floats
 from unsculpt.saving import Arrays, Json
 
@@ -29,9 +27,9 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
 
     The default recipe is ours. The score enters through its inclusive empirical CDF, so any scale
     works; an attribute enters halfway between its CDF and its range. A small network that is
-    smooth in the attributes, with a second input and ramps where they have long tails, shifts and
-    stretches the logit and bends it with one rational-quadratic spline. Eight such flows are
-    averaged. `FlowDecorrelator.paper()` is the paper's.
+    smooth in the attributes shifts and stretches the logit and bends it with one
+    rational-quadratic spline. Eight such flows are averaged. `FlowDecorrelator.paper()` is the
+    paper's. A fit that does not follow its events warns.
 
     Args:
         members: flows in the ensemble; their mean is the answer.
@@ -131,7 +129,6 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
             protected, weight, self.categorical, by_range=1.0 if paper else 0.5
         )
         features, _ = attributes.features(protected, "raise")
-        tails = Tails.none(attributes.width) if paper else Tails.find(attributes, features, weight)
         coordinates = [EmpiricalCDF.measure(c, weight, 2 if paper else 1024) for c in columns.T]
         rng = np.random.default_rng([self.seed, 1])  # not the engine's stream
         levels = [f.without_atoms(c, rng) for f, c in zip(coordinates, columns.T, strict=True)]
@@ -139,8 +136,7 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
         fitted = train(
             self.recipe,
             np.column_stack(levels),
-            tails.widen(features),
-            ramps=len(tails.offset),
+            features,
             members=self.members,
             weight=weight,
             validation=self.validation,
@@ -148,20 +144,22 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
             **training_of(self, len(columns)),
         )
         members = self.members
+        cdfs = [
+            FlowCDF(
+                coordinate,
+                # Where a table needs nodes: at the quantiles of the sample.
+                coordinate(EmpiricalCDF.measure(column, weight).quantiles),
+                self.recipe,
+                attributes.width,
+                parameters_of(fitted.model, slice(i * members, (i + 1) * members)),
+                attributes.one_axis,
+            )
+            for i, (coordinate, column) in enumerate(zip(coordinates, columns.T, strict=True))
+        ]
+        self._warn_unless_followed(cdfs, columns, features, protected, weight)
         self._keep(
             attributes_=attributes,
-            cdfs_=[
-                FlowCDF(
-                    coordinate,
-                    # Where a table needs nodes: at the quantiles of the sample.
-                    coordinate(EmpiricalCDF.measure(column, weight).quantiles),
-                    self.recipe,
-                    tails,
-                    parameters_of(fitted.model, slice(i * members, (i + 1) * members)),
-                    attributes.one_axis,
-                )
-                for i, (coordinate, column) in enumerate(zip(coordinates, columns.T, strict=True))
-            ],
+            cdfs_=cdfs,
             history_={
                 "train_loss": fitted.train_loss,
                 "validation_loss": fitted.validation_loss,
@@ -215,8 +213,6 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()
-        tails = self.cdfs_[0].tails
-        arrays |= {f"tails.{field.name}": getattr(tails, field.name) for field in fields(tails)}
         for i, cdf in enumerate(self.cdfs_):
             arrays |= cdf.coordinate.state(f"score.{i}")
             arrays[f"score.{i}.nodes"] = cdf.nodes
@@ -237,7 +233,9 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
-        tails = Tails(*(arrays[f"tails.{field.name}"] for field in fields(Tails)))
+        # Tails were further inputs of the networks; a file may say that there are none.
+        if len(arrays.get("tails.offset", ())):
+            raise ValueError("the file has a flow of an earlier version with tails; fit it again")
         self.cdfs_ = []
         for i in range(len(metadata["scores"])):
             flow = [name for name in arrays if name.startswith(f"score.{i}.flow.")]
@@ -246,7 +244,7 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
                     EmpiricalCDF.restore(arrays, f"score.{i}"),
                     arrays[f"score.{i}.nodes"],
                     metadata["recipe"],
-                    tails,
+                    self.attributes_.width,
                     [arrays[f"score.{i}.flow.{j}"] for j in range(len(flow))],
                     self.attributes_.one_axis,
                     arrays.get(f"score.{i}.table"),

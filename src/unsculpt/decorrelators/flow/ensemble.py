@@ -23,19 +23,15 @@ def train(
     levels: Floats,
     features: Floats,
     *,
-    ramps: int,
     members: int,
     seed: int,
     **how: Any,
 ) -> Fit[SplineFlow]:
-    """Train an ensemble for each column of levels, one after the other, in one program.
-
-    The last inputs are ramps.
-    """
+    """Train an ensemble for each column of levels, one after the other, in one program."""
     cores_as_devices()
     scores = levels.shape[1]
     return fit(
-        _new(recipe, features.shape[1] - ramps, ramps, int(scores * members), seed),
+        _new(recipe, features.shape[1], int(scores * members), seed),
         _negative_log_likelihood,
         (levels.astype("f4"), features.astype("f4")),
         seed=seed,
@@ -47,9 +43,9 @@ def train(
     )
 
 
-def restore(recipe: str, features: int, ramps: int, parameters: list[NDArray[Any]]) -> SplineFlow:
+def restore(recipe: str, features: int, parameters: list[NDArray[Any]]) -> SplineFlow:
     """Return the flows that have these parameters."""
-    return with_parameters(parameters, _new, recipe, features, ramps, len(parameters[0]), 0)
+    return with_parameters(parameters, _new, recipe, features, len(parameters[0]), 0)
 
 
 def evaluate(flows: SplineFlow, level: Floats, features: Floats) -> tuple[Floats, Floats]:
@@ -65,13 +61,13 @@ def invert(flows: SplineFlow, level: Floats, features: Floats) -> Floats:
 
 
 @eqx.filter_jit
-def _new(recipe: str, features: int, ramps: int, members: int, seed: int) -> SplineFlow:
+def _new(recipe: str, features: int, members: int, seed: int) -> SplineFlow:
     """Return untrained flows, stacked on the leading axis of every array."""
 
     def member(key: PRNGKeyArray) -> SplineFlow:
         if recipe == "paper":
             return SplineFlow.paper(features, key=key)
-        return SplineFlow.smooth(features, key=key, ramps=ramps)
+        return SplineFlow.smooth(features, key=key)
 
     flows: SplineFlow = eqx.filter_vmap(member)(jax.random.split(jax.random.key(seed), members))
     return flows

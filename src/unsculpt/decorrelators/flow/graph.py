@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES
-from unsculpt.decorrelators.flow.tails import Tails
 from unsculpt.flows import SplineFlow
 from unsculpt.flows.graph import all_but_last, linear
 from unsculpt.flows.spline_flow import BINS, END, PLACES
@@ -17,19 +15,10 @@ LEAST = 1e-3
 IDENTITY_SLOPE = np.log(np.expm1(1 - LEAST))
 
 
-def mean_cdf(graph: Graph, flows: SplineFlow, tails: Tails, level: Value, features: Value) -> Value:
+def mean_cdf(graph: Graph, flows: SplineFlow, level: Value, features: Value) -> Value:
     """Return the mean of the members' conditional CDFs, evaluated side by side: (members, n, 1)."""
-    inputs = [features]
-    for column, places in zip(tails.tailed, tails.across, strict=True):
-        coordinate = graph.add("Gather", features, np.array([column]), axis=1)
-        inputs.append(graph.interpolate([(ATTRIBUTE_NODES, coordinate)], places))
-    network = graph.add("Concat", *inputs, axis=-1) if len(inputs) > 1 else features
     for conditioner in flows.conditioners:
-        hidden, last = all_but_last(graph, conditioner, network)
-        if len(tails.offset):
-            ramps = (features @ tails.slope - tails.offset).clip(0.0, 1.0)
-            each = ramps + np.zeros((len(last.bias), 1, 1))  # of the members
-            hidden = graph.add("Concat", hidden, each, axis=-1)
+        hidden, last = all_but_last(graph, conditioner, features)
         start = 0
         if flows.shift:
             start = PLACES

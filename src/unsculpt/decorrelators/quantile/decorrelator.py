@@ -155,19 +155,21 @@ class QuantileDecorrelator(ScoreDecorrelator[QuantileCDF]):
             weight=weight,
             **training_of(self, len(columns)),
         )
+        cdfs = [
+            QuantileCDF(
+                coordinate,
+                parameters_of(fitted.model, slice(i * members, (i + 1) * members)),
+                quantiles,
+                self.recipe,
+                attributes.width,
+                attributes.one_axis,
+            )
+            for i, coordinate in enumerate(coordinates)
+        ]
+        self._warn_unless_followed(cdfs, columns, features, protected, weight, quantiles)
         self._keep(
             attributes_=attributes,
-            cdfs_=[
-                QuantileCDF(
-                    coordinate,
-                    parameters_of(fitted.model, slice(i * members, (i + 1) * members)),
-                    quantiles,
-                    self.recipe,
-                    attributes.width,
-                    attributes.one_axis,
-                )
-                for i, coordinate in enumerate(coordinates)
-            ],
+            cdfs_=cdfs,
             history_={"train_loss": fitted.train_loss},
             one_column_=np.ndim(scores) == 1,
         )

@@ -1,5 +1,5 @@
 """Decorrelation with penalised splines on a histogram."""
 
-from unsculpt.decorrelators.spline.decorrelator import SplineDecorrelator
+from unsculpt.decorrelators.spline.decorrelator import SplineDecorrelator, TooManyValuesError
 
-__all__ = ["SplineDecorrelator"]
+__all__ = ["SplineDecorrelator", "TooManyValuesError"]

@@ -6,37 +6,36 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit, gammaincc, logit, ndtri
 
+from unsculpt.decorrelators.base import JUDGED_AT
 from unsculpt.decorrelators.spline.axes import (
     Axis,
     Smoothness,
-    Term,
     b_splines,
     design,
     terms_of,
 )
 from unsculpt.decorrelators.spline.link import LOGIT, Link, learn_link, smooth_directions
-from unsculpt.decorrelators.spline.penalties import NOTHING, SMALLEST, Penalties
+from unsculpt.decorrelators.spline.penalties import Penalties
+from unsculpt.decorrelators.spline.surface import (
+    FLOOR,
+    Problem,
+    fit_surface,
+    information_in_cells,
+    with_prior,
+)
 from unsculpt.devices import cores
 from unsculpt.inputs import Floats
 
 # Functions of the score to begin with, and how many combinations of them the fit then keeps: with
 # a mass alone, and with other attributes, which have many functions themselves.
 ALONE, OTHERS = (32, 8), (24, 6)
-# A bin of score and attributes weighs as if it held at least this share of what it holds on
-# average: where signed weights cancel, a likelihood would grow without bound.
-FLOOR = 0.05
 PARTS = 10  # of the score, in which weights of both signs may cancel differently
-ITERATIONS, CLOSE, LONGEST_STEP = 100, 0.1, 1.0
-SETTLED = 0.5  # the scatter falls by less than half in a step
 FIRST_ITERATIONS, FIRST_CLOSE, FIRST = 30, 1.0, Smoothness(curves=24, regions=1, order=2)
 LEARN_FROM = 24  # curves that the events can hold: fewer do not tell a link
 NEVER = 1e-9  # a probability that may stand for zero
@@ -51,12 +50,9 @@ MEMBERS = (
 # By how much more likely a fit must be to count e times as much. One would be Akaike's weights, but
 # the errors of the three are not the same, so a mean gains even where one is likelier.
 PATIENCE = 10
-# A fit is held against its own counts at these fractions kept, hardest first, in groups of bins
-# that expect enough events above the hardest.
-JUDGED_AT = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+# A fit is held against its own counts in groups of bins that expect enough events above the
+# hardest cut.
 ENOUGH, MOST_GROUPS = 25, 50
-
-Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -75,6 +71,7 @@ class Distribution:
         freedom: how many parameters the penalties leave free, in effect.
         dispersion: the weight of an event, as the scatter of the counts shows it.
         likelihood: the logarithm of it, less what its freedom gains by chance.
+        strengths, costs, cost_strength: of the penalties, as `Penalties` has them.
     """
 
     member: int
@@ -85,6 +82,9 @@ class Distribution:
     freedom: float
     dispersion: float
     likelihood: float
+    strengths: Floats
+    costs: Floats
+    cost_strength: float
 
     def table(self, levels: Floats, axes: Sequence[Axis]) -> Floats:
         """Return F at the nodes of the axes and these levels, increasing along the levels.
@@ -113,6 +113,63 @@ def mean_table(fits: Sequence[Distribution], levels: Floats, axes: Sequence[Axis
     """Return the mean of the tables, where the likelier ones count more."""
     tables = (fit.table(levels, axes) for fit in fits)
     return np.asarray(sum(w * t for w, t in zip(_weights(fits), tables, strict=True)))
+
+
+def error_table(
+    fits: Sequence[Distribution],
+    counts: Floats,
+    sizes: Floats,
+    squares: float,
+    thresholds: Floats,
+    levels: Floats,
+    axes: Sequence[Axis],
+) -> Floats:
+    """Return the standard deviation of `mean_table`, from the finite number of events.
+
+    That of the posterior: what counts and penalties together leave open. It holds the smoothing
+    too, on average along the attributes (Nychka, JASA 83, 1988). The fits saw the same events, so
+    a mean of them is no more certain than each; how far they are from it is added.
+
+    Args:
+        fits: to the counts.
+        counts: as in `fit_distributions`.
+        sizes: as in `fit_distributions`.
+        squares: the sum of the squared weights.
+        thresholds: the levels of the fit.
+        levels: of the table.
+        axes: of the attributes.
+    """
+    noise = _noise(counts, sizes)
+
+    def error(fit: Distribution) -> Floats:
+        terms = terms_of(axes, MEMBERS[fit.member][1].within(fit.curves))
+        along = _score_curves(thresholds, len(fit.directions)) @ fit.directions
+        problem = Problem.pose(counts, noise, thresholds, axes, fit.link, along, terms)
+        penalties = Penalties.start(terms, along.shape[1], fit.costs)
+        penalties.strengths, penalties.score_strength = fit.strengths, fit.cost_strength
+        _, information, _ = problem.at(fit.coefficients)
+        # A fit that follows every category scatters less about its counts than events do.
+        dispersion = max(fit.dispersion, squares / counts.sum())
+        root, lower = with_prior(information, dispersion, penalties.prior())
+        covariance = np.triu(dpotri(root, lower)[0])
+        covariance += np.triu(covariance, 1).T
+        over = design(terms, axes, [axis.nodes for axis in axes])
+        functions = _score_curves(levels, len(fit.directions)) @ fit.directions
+        directions, size = functions.shape[1], over.shape[1]
+        variance = np.zeros((len(over), len(levels)))
+        for j, k in zip(*np.triu_indices(directions), strict=True):
+            block = covariance[j * size : (j + 1) * size, k * size : (k + 1) * size]
+            here = ((over @ block) * over).sum(axis=1)
+            variance += np.outer(here, (1 + (j < k)) * functions[:, j] * functions[:, k])
+        latent = (over @ fit.coefficients.T) @ functions.T + fit.link.inverse(levels)
+        return np.asarray(fit.link.density(latent) * np.sqrt(np.maximum(variance, 0)))
+
+    mean = mean_table(fits, levels, axes)
+    variance = np.zeros_like(mean)
+    for weight, fit in zip(_weights(fits), fits, strict=True):
+        own = error(fit).reshape(mean.shape)
+        variance += weight * (own**2 + (fit.table(levels, axes) - mean) ** 2)
+    return np.asarray(np.sqrt(variance))
 
 
 def _weights(fits: Sequence[Distribution]) -> Floats:
@@ -158,13 +215,13 @@ def misfit(
     dispersion = squares / counts.sum()
     if counts.sum() < (1 - NEVER) * sizes.sum() or not dispersion > 0:  # as tiny squares vanish
         return None
-    groups = int(min(counts.sum() / dispersion * JUDGED_AT[0] / ENOUGH, MOST_GROUPS))
+    groups = int(min(counts.sum() / dispersion * (1 - JUDGED_AT[-1]) / ENOUGH, MOST_GROUPS))
     if groups < 2:
         return None
     # Neighbouring bins of the attributes that hold as many events each; bins of the score at cuts.
     done = np.cumsum(np.abs(events)) / np.abs(events).sum()
     first = np.unique(np.searchsorted(done, np.arange(groups) / groups, side="right"))
-    parts = np.unique([0, *np.searchsorted(levels, 1 - np.array(JUDGED_AT)[::-1]) + 1])
+    parts = np.unique([0, *np.searchsorted(levels, JUDGED_AT) + 1])
     parts = parts[parts < counts.shape[1]]
     seen, meant = (
         np.add.reduceat(np.add.reduceat(x, first, axis=0), parts, axis=1) / dispersion
@@ -204,9 +261,20 @@ def fit_distributions(
         link, turn, penalty = bases[name]
         terms = terms_of(axes, how.within(curves))
         along = _score_curves(levels, len(turn)) @ turn
-        found = _fit(counts, noise, levels, axes, link, along, terms, penalty)
+        problem = Problem.pose(counts, noise, levels, axes, link, along, terms)
+        found = fit_surface(problem, terms, penalty)
         return Distribution(
-            member, curves, link, turn, found.theta, found.freedom, found.dispersion, 0.0
+            member,
+            curves,
+            link,
+            turn,
+            found.theta,
+            found.freedom,
+            found.dispersion,
+            0.0,
+            found.penalties.strengths,
+            found.penalties.score,
+            found.penalties.score_strength,
         )
 
     noise = _noise(counts, sizes)
@@ -253,9 +321,8 @@ def _bases(
         return dict.fromkeys((name for name, _ in MEMBERS), (LOGIT, turn, penalty))
     own = _score_curves(levels, score_curves)
     along = own @ turn
-    fit = _fit(
-        counts, noise, levels, axes, LOGIT, along, terms, penalty, FIRST_ITERATIONS, FIRST_CLOSE
-    )
+    problem = Problem.pose(counts, noise, levels, axes, LOGIT, along, terms)
+    fit = fit_surface(problem, terms, penalty, FIRST_ITERATIONS, FIRST_CLOSE)
     over = design(terms, axes, [axis.centres for axis in axes])
     cdf = np.sort(expit((over @ fit.theta.T) @ along.T + logit(levels)), axis=1)
     cdf = np.clip(cdf, NEVER, 1 - NEVER)
@@ -300,7 +367,9 @@ def _directions(
     slope, pairs = link.density(latent), np.triu_indices(own.shape[1])
     # What counts is how much a direction changes the likelihood: its information.
     metric = np.empty((own.shape[1],) * 2)
-    metric[pairs] = metric[pairs[::-1]] = _cells(own, slope, weight, pairs).sum(axis=-1)
+    metric[pairs] = metric[pairs[::-1]] = information_in_cells(own, slope, weight, pairs).sum(
+        axis=-1
+    )
     metric /= np.trace(metric)
     root = np.linalg.cholesky(metric + 1e-9 * np.eye(len(metric)))
     surface = np.linalg.lstsq(own, (latent - link.inverse(levels)).T, rcond=None)[0]
@@ -322,132 +391,6 @@ def _likelihood(found: Distribution, counts: Floats, levels: Floats, axes: Seque
     return float((counts.reshape(share.shape) * np.log(share)).sum() - found.freedom)
 
 
-class _Fit(NamedTuple):
-    """A fitted surface.
-
-    Attributes:
-        theta: its coefficients, (functions of the score, functions of the attributes).
-        freedom, dispersion: as in `Distribution`.
-    """
-
-    theta: Floats
-    freedom: float
-    dispersion: float
-
-
-def _fit(
-    counts: Floats,
-    noise: Floats,
-    levels: Floats,
-    axes: Sequence[Axis],
-    link: Link,
-    along: Floats,
-    terms: Sequence[Term],
-    score_penalty: Floats | None = None,
-    iterations: int = ITERATIONS,
-    close: float = CLOSE,
-) -> _Fit:
-    """Maximise the penalised likelihood.
-
-    Multinomial Fisher scoring; after each step the strength of each penalty is set by the
-    update of Fellner and Schall (Wood and Fasiolo, 2017), which climbs the marginal likelihood.
-    Weights may have any scale and sign: their dispersion is measured from the residuals.
-
-    Args:
-        counts: as in `fit_distributions`.
-        levels: as in `fit_distributions`.
-        axes: as in `fit_distributions`.
-        noise: how much more than on average the counts scatter in each bin of the score.
-        link: the scale of the latent score.
-        along: functions of the score at the levels, (levels, functions).
-        terms: functions of the attributes.
-        score_penalty: what each function of the score costs.
-        iterations: at most.
-        close: a step that raises the penalised likelihood by less than half of this is the last.
-    """
-    start = link.inverse(levels)
-    shape = tuple(axis.bins for axis in axes)
-    counts = counts.reshape(-1, len(levels) + 1)
-    events = counts.sum(axis=1, keepdims=True)
-    centres = [axis.centres for axis in axes]
-    over = design(terms, axes, centres)
-    parts = [term.parts(axes, centres) for term in terms]
-    pairs = np.triu_indices(along.shape[1])
-    penalties = Penalties.start(terms, along.shape[1], score_penalty)
-    floor = FLOOR * np.diff(levels, prepend=0, append=1)
-    theta = np.zeros((along.shape[1], over.shape[1]))
-    before = np.inf
-
-    for _ in range(iterations):
-        latent = (over @ theta.T) @ along.T + start
-        cdf, slope = link.cdf(latent), link.density(latent)
-        share = np.diff(cdf, axis=1, prepend=0, append=1)
-        weight = 1 / (noise * np.maximum(share, floor))
-        residual = counts - events * share
-        # One event spreads over all thresholds, so its size shows in the cumulative residuals.
-        scatter = (residual.cumsum(axis=1)[:, :-1] ** 2).sum() / (events * cdf * (1 - cdf)).sum()
-
-        pull = slope * -np.diff(weight * residual, axis=1)
-        gradient = (pull @ along).T @ over
-        # The size of the net count sets the length of a step only; the fit is where the
-        # gradient vanishes, and that knows the signs.
-        weight *= np.abs(events)
-        cells = _cells(along, slope, weight, pairs)
-        information = _summed(cells.reshape(-1, *shape), parts, pairs)
-        # Counts that scatter far less than events do would let rounding hide the ridge.
-        dispersion = float(max(scatter, SMALLEST * np.trace(information)))
-
-        prior = penalties.prior()
-        information /= dispersion
-        for block, own in zip(_blocks(information, len(theta)), prior, strict=True):
-            block += own
-        root, lower = _factor(information)
-        pulled = gradient / dispersion - np.einsum("jkl,jl->jk", prior, theta)
-        step = cho_solve((root, lower), pulled.ravel()).reshape(theta.shape)
-        # Half the work of an inverse; of it the upper half is filled.
-        variance = np.array([np.triu(b) for b in _blocks(dpotri(root, lower)[0], len(theta))])
-        variance += np.triu(variance, 1).transpose(0, 2, 1)
-        longest = np.abs((over @ step.T) @ along.T).max()
-        theta += step * min(1, LONGEST_STEP / max(longest, NOTHING))
-        # What is still to be fitted scatters too: strengths chosen by it would forbid to fit it. Of
-        # many functions of the score it needs the strengths that they share, from the start.
-        settled = score_penalty is not None or scatter > SETTLED * before
-        before = scatter
-        if settled:
-            penalties.update(theta, np.linalg.inv(prior) - variance)
-        # A strength that still runs off to infinity moves nothing any more.
-        if settled and (step * pulled).sum() < close:
-            break
-    freedom = float(theta.size - (prior * variance).sum())
-    return _Fit(theta, freedom, dispersion)
-
-
-def _cells(along: Floats, slope: Floats, weight: Floats, pairs: Pairs) -> Floats:
-    """Return the information on pairs of functions of the score in each cell, (pairs, cells)."""
-    # The counts between two thresholds know of these alone, so only neighbours are correlated.
-    same = _pairs(along, along, pairs)
-    beside = _pairs(along[:-1], along[1:], pairs) + _pairs(along[1:], along[:-1], pairs)
-    cells = same.T @ (slope**2 * (weight[:, :-1] + weight[:, 1:])).T
-    return np.asarray(cells - beside.T @ (slope[:, :-1] * slope[:, 1:] * weight[:, 1:-1]).T)
-
-
-def _factor(matrix: Floats) -> tuple[Floats, bool]:
-    """Return the Cholesky factor of a matrix, which is changed.
-
-    Where rounding has made it indefinite, a little is added: a shorter step, that ends at the same
-    place.
-    """
-    more = 0.0
-    while True:
-        try:
-            factor: tuple[Floats, bool] = cho_factor(matrix)
-        except np.linalg.LinAlgError:
-            more = max(10 * more, np.finfo(float).eps * np.trace(matrix))
-            np.fill_diagonal(matrix, matrix.diagonal() + more)
-        else:
-            return factor
-
-
 def score_functions(axes: Sequence[Axis]) -> tuple[int, int]:
     """Return how many functions of the score a fit begins with, and how many it keeps."""
     return ALONE if len(axes) == 1 and not axes[0].categories else OTHERS
@@ -461,58 +404,3 @@ def _score_curves(levels: Floats, count: int) -> Floats:
     """
     start = ndtri(levels)
     return b_splines(start, start[0], start[-1], count)
-
-
-def _outer(a: Floats, b: Floats) -> Floats:
-    """Return the products of the functions of one point, (points, functions of a times b)."""
-    return np.asarray((a[:, :, None] * b[:, None, :]).reshape(len(a), -1))
-
-
-def _pairs(a: Floats, b: Floats, pairs: Pairs) -> Floats:
-    """Return the products of pairs of functions of one point, (points, pairs)."""
-    return np.asarray(a[:, pairs[0]] * b[:, pairs[1]])
-
-
-def _blocks(matrix: Floats, count: int) -> list[Floats]:
-    """Return views of the square blocks along the diagonal."""
-    size = len(matrix) // count
-    return [matrix[i : i + size, i : i + size] for i in range(0, len(matrix), size)]
-
-
-def _summed(cells: Floats, parts: list[list[Floats]], pairs: Pairs) -> Floats:
-    """Return the sums over all cells of pairs of score functions times pairs of the terms'.
-
-    One axis after the other, which takes a small part of what their product would.
-
-    Args:
-        cells: (pairs of score functions, *bins of the axes).
-        parts: of each term, the functions along each axis.
-        pairs: the functions of the score in each pair.
-
-    Returns:
-        (score functions times functions of the terms, the same again).
-    """
-    first, second = pairs
-    directions = first[-1] + 1
-    sizes = [int(np.prod([part.shape[1] for part in term])) for term in parts]
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    total = np.empty((directions, ends[-1], directions, ends[-1]))
-    for i, j in product(range(len(parts)), repeat=2):
-        if i > j:
-            continue
-        block = cells
-        for a, b in zip(parts[i], parts[j], strict=True):
-            block = np.tensordot(block, _outer(a, b), (1, 0))
-        # Functions of the first term, then those of the second.
-        split = [
-            n for a, b in zip(parts[i], parts[j], strict=True) for n in (a.shape[1], b.shape[1])
-        ]
-        block = block.reshape(-1, *split)
-        axes = range(1, block.ndim, 2)
-        block = block.transpose(0, *axes, *(axis + 1 for axis in axes))
-        block = block.reshape(-1, sizes[i], sizes[j])
-        here, there = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
-        for one, other in ((first, second), (second, first)):
-            total[one, here, other, there] = block
-            total[one, there, other, here] = block.transpose(0, 2, 1)
-    return total.reshape(directions * ends[-1], -1)
