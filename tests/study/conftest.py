@@ -16,6 +16,7 @@ from unsculpt.study import (
     evaluation,
     families,
     methods,
+    ours,
     steps,
     study,
 )
@@ -56,7 +57,7 @@ class ShiftedFeatures:
 class NormalFlow:
     """Takes scores for normal, with mean and width that are polynomials of the mass."""
 
-    def __init__(self, degree):
+    def __init__(self, degree=3):
         self.degree = degree
 
     @classmethod
@@ -77,10 +78,6 @@ class NormalFlow:
         return np.vander(mass / 100, self.degree + 1)
 
 
-def new_flow(recipe, epochs):
-    return NormalFlow(1 if recipe == "paper flow" else 3)
-
-
 @pytest.fixture(scope="session")
 def stand_ins():
     """Puts quick models in the place of those that JAX would have to compile."""
@@ -88,13 +85,15 @@ def stand_ins():
     def replace(monkeypatch):
         monkeypatch.setattr(families, "fit_many", fit_many)
         monkeypatch.setattr(families, "FeatureDecorrelator", ShiftedFeatures)
-        monkeypatch.setattr(steps, "new_flow", new_flow)
+        monkeypatch.setattr(steps, "FlowDecorrelator", NormalFlow)
+        monkeypatch.setattr(ours, "SplineDecorrelator", NormalFlow)
         monkeypatch.setattr(cuts, "QuantileDecorrelator", NormalFlow)
         quick = ("splines", "designed tagger (DDT)")
         monkeypatch.setattr(methods, "METHODS", {name: methods.METHODS[name] for name in quick})
         monkeypatch.setattr(bump_search, "EFFICIENCIES", (0.35, 0.65))
         monkeypatch.setattr(bump_hunt, "EXPERIMENTS", 20)
-        monkeypatch.setattr(evaluation, "cores", lambda: 1)  # processes take long to start
+        for module in (bump_search, evaluation, ours):
+            monkeypatch.setattr(module, "cores", lambda: 1)  # processes take long to start
 
     return replace
 

@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from unsculpt.study.claims import _nowhere_behind, error_of_difference, mean_difference
+from unsculpt.study.claims import (
+    _nowhere_behind,
+    _same_share_passes,
+    error_of_difference,
+    mean_difference,
+)
 from unsculpt.study.results import Results
 
 TRAININGS, JETS = np.array([3.0, -1, -4, 2]), np.array([1.0, -2, 0, 1, -1, 2, 0, -1, 1, -1])
@@ -66,5 +71,24 @@ def test_no_point_may_be_behind_by_more_than_twice_the_error(behind, verdict):
     ours[6] = paper[6] + behind
     claim = _nowhere_behind(names, paper, ours, errors, [])
     assert claim.verdict == verdict
-    assert "closer one in 30 of 31" in claim.found
+    assert "closer in 30 of 31" in claim.found
     assert f"DisCo at 150, {behind:+.2f} ± 0.04" in claim.found
+
+
+@pytest.mark.parametrize(("higher", "verdict"), [(0.3, "yes"), (0.5, "**no**")])
+def test_the_same_share_passes_to_twice_the_error_of_the_trainings(higher, verdict):
+    chi2 = {"paper flow": 1.2 + 0 * TRAININGS, "ours": 1.2 + higher + TRAININGS / 10}
+    table = Results(
+        [
+            row | {"family": name, "step": step, "chi2_merged": chi2[step][row["seed"]]}
+            for name in ("vDNN", "DisCo")
+            for step in chi2
+            for row in results(10 * TRAININGS).rows
+        ]
+    )
+    claim = _same_share_passes(table)
+    assert claim.verdict == verdict
+    error = np.std(TRAININGS, ddof=1) / 4**0.5  # of seeds, which all points have in common
+    assert f"our splines {1.2 + higher:.2f} ± {error / 10:.2f}" in claim.found
+    assert f"{higher:+.2f} ± {error / 10:.2f}, and ours is the lower one in 0 of 2" in claim.found
+    assert claim.found.count(f"0.60 ± {error / 10:.2f}") == 2

@@ -10,11 +10,11 @@ from unsculpt.study import run
 
 def test_a_cluster_gives_the_same_results(folder, tiny, tmp_path, stand_ins, monkeypatch):
     stand_ins(monkeypatch)
-    # One worker in this process: it has the stand-ins.
+    # One worker in this process: it has the stand-ins. At any free port: others have clusters too.
     with (
         warnings.catch_warnings(),
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as cluster,
     ):
         warnings.simplefilter("ignore")

@@ -18,7 +18,7 @@ def test_from_the_jets_to_the_page(tiny, tmp_path):
     study(tmp_path)
     finished = Folder.open(tmp_path)
     assert all(finished.has(task) for task in finished.tasks if task.step != "search")
-    rows = finished.results.where(step="our flow")
+    rows = finished.results.where(step="ours")
     assert np.isfinite(rows.column("inverse_jsd50")).all()
     assert set(finished.results.where(step="methods").values("decorrelation")) == set(METHODS)
     assert {path.suffix for path in draw(tmp_path)} == {".pdf", ".png"}

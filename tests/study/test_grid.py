@@ -13,7 +13,7 @@ from unsculpt.study.sample import splits
 from unsculpt.study.tasks import trainings
 
 
-def test_every_model_has_a_row_before_and_after_each_flow(folder):
+def test_every_model_has_a_row_before_and_after_each_decorrelation(folder):
     rows = pq.read_table(folder / "results.parquet").to_pylist()
     for family, *alphas in (
         ("vDNN", 0),
@@ -23,16 +23,16 @@ def test_every_model_has_a_row_before_and_after_each_flow(folder):
         ("adversary", 100),
         ("published DisCo", 100),
     ):
-        for step in ("classifier", "paper flow", "our flow"):
+        for step in ("classifier", "paper flow", "ours"):
             found = [r for r in rows if (r["family"], r["step"]) == (family, step)]
             models = sorted((r["alpha"], r["seed"]) for r in found)
             assert models == [(alpha, seed) for alpha in alphas for seed in (0, 1)]
             assert all(np.isfinite(r["inverse_jsd50"]) and r["ideal"] > 0 for r in found)
 
 
-def test_a_flow_sculpts_less(folder):
+def test_a_decorrelation_sculpts_less(folder):
     rows = pq.read_table(folder / "results.parquet").to_pylist()
-    for step in ("paper flow", "our flow"):
+    for step in ("paper flow", "ours"):
         before, after = (
             np.mean([r["inverse_jsd50"] for r in rows if (r["step"], r["family"]) == (s, "vDNN")])
             for s in ("classifier", step)
@@ -118,3 +118,30 @@ def test_the_plan_leaves_all_cores_to_the_fits(folder, tiny, monkeypatch):
     monkeypatch.setattr(grid.jax, "devices", lambda: calls.append("JAX starts") or [device])
     grid.run(tiny, folder, console=Console(file=io.StringIO()))
     assert calls == ["cores as devices", "JAX starts"]
+
+
+def test_lanes_give_the_same_results(folder, tiny, tmp_path, stand_ins, monkeypatch):
+    stand_ins(monkeypatch)
+    # Any accelerator; the stand-ins need none.
+    monkeypatch.setattr(grid.jax, "default_backend", lambda: "gpu")
+    grid.run(tiny, tmp_path, console=Console(file=io.StringIO()))
+    there, here = (
+        pq.read_table(place / "results.parquet").drop_columns(["seconds"]).to_pylist()
+        for place in (tmp_path, folder)
+    )
+    assert there == [{column: row[column] for column in there[0]} for row in here[: len(there)]]
+
+
+def test_a_task_in_a_lane_waits_for_what_it_needs_and_an_error_ends_all(tiny):
+    done = []
+
+    def complete(task):
+        assert {other.name for other in task.needs} <= {other.name for other in done}
+        if task.step == "paper flow":
+            raise ValueError("no flow today")
+        done.append(task)
+
+    with pytest.raises(ValueError, match="no flow today"):
+        grid._in_lanes(complete, trainings(tiny, ""), 3)
+    assert "classifier" in {task.step for task in done}
+    assert "cuts" not in {task.step for task in done}

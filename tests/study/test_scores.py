@@ -19,7 +19,7 @@ def saved():
 
 
 class QuickFlow(SplineDecorrelator):
-    """Stands in for both flows."""
+    """Splines, which stand in for the flow as well."""
 
     @classmethod
     def paper(cls):
@@ -28,19 +28,20 @@ class QuickFlow(SplineDecorrelator):
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(scores, "FlowDecorrelator", QuickFlow)
+    for name in ("FlowDecorrelator", "SplineDecorrelator"):
+        monkeypatch.setattr(scores, name, QuickFlow)
     monkeypatch.setattr(tradeoff, "RANDOM", 5)
     monkeypatch.setattr(paper, "FORMATS", ("pdf",))
 
 
 def check(saved, folder):
-    """Judge saved scores, and return the numbers after the flows."""
+    """Judge saved scores, and hold the numbers against those of the events."""
     np.savez(folder / "saved.npz", **saved)
     raw, *flat = judge(folder / "saved.npz", folder / "out").rows
     test = saved["train"] == 0
     numbers = evaluate(saved["score"][test], saved["label"][test], saved["mass"][test])
     assert numbers == pytest.approx({name: raw[name] for name in numbers})
-    assert [row["decorrelation"] for row in flat] == ["paper flow", "our flow"]
+    assert [row["decorrelation"] for row in flat] == ["paper flow", "ours"]
     assert flat[1]["inverse_jsd50"] > 3 * raw["inverse_jsd50"]
     assert pq.read_table(folder / "out" / "scores.parquet").num_rows == 3
     assert (folder / "out" / "figures" / "tradeoff.pdf").exists()
@@ -52,7 +53,7 @@ def test_saved_scores_are_judged_as_ours_are(saved, tmp_path, quick):
 
 
 @pytest.mark.slow
-def test_with_the_flows_themselves(saved, tmp_path, monkeypatch):
+def test_with_the_flow_itself(saved, tmp_path, monkeypatch):
     recipe = scores.FlowDecorrelator.paper
     monkeypatch.setattr(scores.FlowDecorrelator, "paper", lambda: recipe(epochs=1))
     check(saved, tmp_path)

@@ -18,7 +18,7 @@ def test_the_paper_s_grid():
 def test_flows_are_trained_in_as_many_programs_as_asked_for(tiny):
     together, apart = (trainings(replace(tiny, together=n), "") for n in (100, 6))
     for plan, programs in ((together, 1), (apart, 3)):
-        flows = [task for task in plan if task.step == "our flow"]
+        flows = [task for task in plan if task.step == "paper flow"]
         assert len(flows) == programs
         assert len({model for task in flows for model in task.models}) == 16
         assert [task.options for task in flows] == [(2,), (0,), (0,)][:programs]
@@ -41,3 +41,11 @@ def test_the_paper_s_strength_is_looked_at_or_the_strongest(tiny, alphas, chosen
     plan = trainings(replace(tiny, alphas=alphas), "")
     (cuts,) = (task for task in plan if task.step == "cuts")
     assert cuts.models == (("DisCo", chosen, 0),)
+
+
+def test_splines_of_a_family_wait_for_its_classifiers_alone(tiny):
+    plan = trainings(tiny, "")
+    classifiers = [task for task in plan if task.step == "classifier"]
+    ours = [task for task in plan if task.step == "ours"]
+    assert [task.needs for task in ours] == [(task,) for task in classifiers]
+    assert [task.models for task in ours] == [task.models for task in classifiers]

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from unsculpt.files.cluster import connected
 from unsculpt.study.folder import Arrays, Folder, Part
-from unsculpt.study.sample import splits
+from unsculpt.study.sample import few_outside, splits
 from unsculpt.study.steps import perform
 from unsculpt.study.tasks import Task
 
@@ -56,4 +56,5 @@ def complete_on_cluster(
 
 def _perform(task: Task, data: Path | None, jets: int | None, *needed: Part | Arrays) -> Part:
     arrays = [part.arrays if isinstance(part, Part) else part for part in needed]
-    return perform(task, splits(data, jets), arrays)
+    with few_outside():
+        return perform(task, splits(data, jets), arrays)

@@ -1,4 +1,4 @@
-"""Harder and harder cuts on one classifier, after a flow and after quantile regression."""
+"""Harder and harder cuts on one classifier, after flows, our splines and quantile regression."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ RANDOM_SPECTRA = 100
 
 
 def cuts(task: Task, jets: Splits, disco: Arrays, paper: Arrays, ours: Arrays) -> Part:
-    """Cut one score, decorrelated many times by each method, at fixed background rejections.
+    """Cut one score, decorrelated by each method, at fixed background rejections.
+
+    Networks are trained many times. Our splines, like the score itself, come out the same every
+    time: they are held against as many random samples.
 
     The divergence is that between the spectrum after a cut and a random sample of the background
     of the same size, as in the paper; the ideal one is between two random samples.
@@ -28,7 +31,8 @@ def cuts(task: Task, jets: Splits, disco: Arrays, paper: Arrays, ours: Arrays) -
         A row for each method, rejection and run; and spectra after each cut: of the first run of
         each method, and the range of random ones.
     """
-    (runs,), which = task.options, task.needs[0].kept.index(task.models[0])
+    (runs,), (model,) = task.options, task.models
+    which, flat = (task.needs[i].kept.index(model) for i in (0, 2))
     fit, test = jets.train.label == 0, jets.test.label == 0
     raw, test_mass = disco["test"][which][test], jets.test.mass[test]
     # A column for every training: they differ in their first weights.
@@ -37,7 +41,7 @@ def cuts(task: Task, jets: Splits, disco: Arrays, paper: Arrays, ours: Arrays) -
     levels = {
         "none": np.tile(_uniform(raw), (runs, 1)),
         "paper flow": paper["runs"],
-        "our flow": ours["runs"],
+        "ours": np.tile(ours["test"][flat][test], (runs, 1)),
         "quantile": regression.transform(np.tile(raw, (runs, 1)).T, test_mass).T,
     }
     random = np.random.default_rng(0)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from unsculpt import metrics
 from unsculpt.devices import cores
 from unsculpt.inputs import Floats
+from unsculpt.study.pass_fraction import chi2_per_bin
 
 Values = NDArray[np.floating]
 """Single precision, as jets and networks have it, or double."""
@@ -27,7 +28,8 @@ def evaluate(
 ) -> dict[str, float]:
     """Return separation and sculpting at half of the signal, beside what is ideal.
 
-    Inclusive and for background between 70 and 100 GeV; there the names end in `_window`.
+    Inclusive and for background between 70 and 100 GeV; there the names end in `_window`. With
+    `chi2_merged`, inclusive, in which sparse bins of mass count no more than others.
     """
     events = (score, label, mass)
     numbers = {
@@ -42,7 +44,10 @@ def evaluate(
             f"ideal{end}": point.ideal.mean,
             f"ideal_spread{end}": point.ideal.spread,
         }
-    return numbers
+    background = label == 0
+    passes = score[background] >= metrics.threshold(score, label, sample_weight=weight)
+    weight = None if weight is None else weight[background]
+    return numbers | {"chi2_merged": chi2_per_bin(mass[background], passes, MASS_BINS, weight)}
 
 
 def evaluate_all(scores: Values, label: NDArray[np.integer], mass: Values) -> list[dict[str, Any]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,11 +13,15 @@ from rich.console import Console
 from rich.table import Table
 
 from unsculpt.devices import cores_as_devices
-from unsculpt.study.cluster import complete_on_cluster
 from unsculpt.study.folder import Folder
 from unsculpt.study.presets import PRESETS, Preset
+from unsculpt.study.sample import few_outside
 from unsculpt.study.steps import perform
 from unsculpt.study.tasks import Task
+
+# Tasks at a time on an accelerator. One trains while another is compiled, and the processor's
+# cores fit splines and judge scores.
+LANES = 3
 
 
 def run(
@@ -48,8 +54,11 @@ def run(
     todo = [task for task in folder.trainings if not folder.has(task)]
     _show_plan(folder, todo, console)
     if scheduler is None and workers is None:
-        _complete(todo, folder, console)
+        _complete(todo, folder, console, 1 if jax.default_backend() == "cpu" else LANES)
     else:
+        # It can read files of events, and their libraries take a second to load.
+        from unsculpt.study.cluster import complete_on_cluster
+
         complete_on_cluster(todo, folder, console, scheduler=scheduler, workers=workers)
     return folder.merge()
 
@@ -83,8 +92,8 @@ def _show_plan(folder: Folder, todo: list[Task], console: Console) -> None:
     for column in table.columns[1:]:
         column.justify = "right"
     for task in folder.trainings:
-        runs = task.options[0] if task.step in ("paper flow", "our flow", "cuts") else 0
-        epochs = "default" if task.step == "our flow" else str(task.epochs)
+        runs = task.options[0] if task.step in ("paper flow", "cuts") else 0
+        epochs = str(task.epochs) if task.epochs else ""
         done = "" if task in todo else "done"
         table.add_row(task.title, str(len(task.models) + runs), epochs, done)
     console.print(table)
@@ -94,14 +103,41 @@ def _show_plan(folder: Folder, todo: list[Task], console: Console) -> None:
     )
 
 
-def _complete(todo: list[Task], folder: Folder, console: Console) -> None:
-    """Do tasks one after the other and keep the results of each."""
-    begin = time.perf_counter()
-    for i, task in enumerate(todo, start=1):
+def _complete(todo: list[Task], folder: Folder, console: Console, lanes: int = 1) -> None:
+    """Do tasks, several at a time if there are lanes for it, and keep the results of each."""
+    begin, done = time.perf_counter(), []
+
+    def complete(task: Task) -> None:
         start = time.perf_counter()
         needed = [folder.arrays(other) for other in task.needs]
         folder.write(task, perform(task, folder.jets, needed))
         now = time.perf_counter()
-        console.print(
-            f"{i}/{len(todo)} {task.title}: {now - start:.0f} s ({now - begin:.0f} s in all)"
-        )
+        done.append(task)
+        took = f"{now - start:.0f} s ({now - begin:.0f} s in all)"
+        console.print(f"{len(done)}/{len(todo)} {task.title}: {took}")
+
+    # Here and not in each task: threads have their filters of warnings in common.
+    with few_outside():
+        if lanes > 1:
+            _in_lanes(complete, todo, lanes)
+        else:
+            for task in todo:
+                complete(task)
+
+
+def _in_lanes(complete: Callable[[Task], None], todo: list[Task], lanes: int) -> None:
+    """Keep all lanes busy with the first tasks that need nothing which is still to be done.
+
+    After an error or Ctrl-C what is under way ends, and nothing else begins.
+    """
+    waiting, running = list(todo), dict[Future[None], Task]()
+    with ThreadPoolExecutor(lanes) as pool:
+        while waiting or running:
+            unfinished = {*waiting, *running.values()}
+            ready = [task for task in waiting if unfinished.isdisjoint(task.needs)]
+            for task in ready[: lanes - len(running)]:
+                waiting.remove(task)
+                running[pool.submit(complete, task)] = task
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                del running[future]
+                future.result()

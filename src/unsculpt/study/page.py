@@ -11,11 +11,10 @@ from unsculpt.atomic import atomic_write
 from unsculpt.inputs import Floats
 from unsculpt.study.claims import claims
 from unsculpt.study.folder import Folder
-from unsculpt.study.results import Results, families, family
+from unsculpt.study.results import RECIPES, Results, families, family
 
 Rows = list[list[str]]
 
-FLOWS = ("paper flow", "our flow")
 CAPTIONS = {
     "1-mass": "The background's mass before any cut.",
     "2-separation-in-bins": "AUC, background rejection and signal efficiency in bins of mass, "
@@ -25,15 +24,17 @@ CAPTIONS = {
     "4-tradeoff-paper-flow": "The central figure, with the paper's flow: inclusive and between 70 "
     "and 100 GeV. Open circles are classifiers, filled ones have a flow on top; bands run from the "
     "lowest to the highest of all trainings; the grey band is what random selections reach.",
-    "4-tradeoff-our-flow": "The same with our flow.",
-    "5-cuts": "One DisCo classifier (strength 200) at harder cuts, after flows and quantile "
-    "regression; bars run from the lowest to the highest of all trainings on the same classifier.",
+    "4-tradeoff-ours": "The same with our splines.",
+    "5-cuts": "One DisCo classifier (strength 200) at harder cuts, after flows, our splines and "
+    "quantile regression; bars run from the lowest to the highest of all trainings on the same "
+    "classifier, each beside a random sample of its own. The classifier itself and our splines are "
+    "one score beside as many samples.",
     "6-cut-spectra": "The spectra behind it, over the range of random selections.",
     "7-published-disco": "DisCo as its authors trained it.",
     "8-appendix-a-dataset": "The dummy dataset of appendix A.",
     "8-appendix-a-likelihood-ratio": "Its two decorrelated representations and what they keep.",
     "ratio-to-ideal": "How close to ideal: against the strength of the explicit decorrelation, "
-    "and against the number of background jets that the flow is fitted on.",
+    "and against the number of background jets of the fit.",
     "search": "A search for a bump after cuts on each tagger.",
 }
 
@@ -77,12 +78,15 @@ def _introduction(run: Folder) -> str:
         f"`unsculpt reproduce --preset {run.preset.name}`; this page is written by that command."
         f"{note}\n\n"
         f"Classifiers are trained on {np.sum(train.label == 1):,} W and "
-        f"{np.sum(train.label == 0):,} QCD jets, flows on the same QCD jets, as in the paper, and "
-        f"all are judged on {np.sum(test.label == 1):,} W and {np.sum(test.label == 0):,} other "
-        f"QCD jets. Every classifier is trained {run.preset.seeds} times. The number of test jets "
-        "limits 1/JSD: *ideal* is what random selections of the same size reach on the same jets, "
-        "and numbers on the original jets, of which there are five times as many, are higher for "
-        "that reason alone. 50 bins from 50 to 300 GeV (or 70 to 100), natural logarithm."
+        f"{np.sum(train.label == 0):,} QCD jets, flows and splines on the same QCD jets, as in the "
+        f"paper, and all are judged on {np.sum(test.label == 1):,} W and "
+        f"{np.sum(test.label == 0):,} other QCD jets. Every classifier is trained "
+        f"{run.preset.seeds} times. The number of test jets limits 1/JSD: *ideal* is what random "
+        "selections of the same size reach on the same jets, and numbers on the original jets, of "
+        "which there are five times as many, are higher for that reason alone. 50 bins from 50 to "
+        "300 GeV (or 70 to 100), natural logarithm. On 1/JSD a few sparse bins decide; *chi2 per "
+        "bin* asks whether the same share of background passes at every mass, in bins merged until "
+        "each expects 25 passing jets, and is 1 for a random selection."
     )
 
 
@@ -100,11 +104,12 @@ def tables(results: Results) -> list[str]:
                 "ideal",
                 "ratio",
                 "ratio, 70 to 100 GeV",
+                "chi2 per bin",
             ],
             [
                 row
                 for name in (*families(results), "published DisCo")
-                for decorrelation in ("none", *FLOWS)
+                for decorrelation in ("none", *RECIPES)
                 for row in _family_rows(results, name, decorrelation)
             ],
         ),
@@ -117,11 +122,12 @@ def tables(results: Results) -> list[str]:
             chosen = methods.where(decorrelation=name)
             ratio = np.array(chosen.column("inverse_jsd50")) / np.array(chosen.column("ideal"))
             seconds = f"{min(chosen.column('seconds')):.2g}"
-            rows.append([str(name), _range(ratio), seconds, _range(chosen.column("r50"))])
+            chi2, r50 = (_range(chosen.column(c)) for c in ("chi2_merged", "r50"))
+            rows.append([str(name), _range(ratio), chi2, seconds, r50])
         out += [
             "Which method when: each on its own on the scores of the vDNN, with the time of a fit "
             "on the machine that wrote this page.",
-            _table(["method", "ratio to ideal", "fit, s", "R50"], rows),
+            _table(["method", "ratio to ideal", "chi2 per bin", "fit, s", "R50"], rows),
         ]
     hunts = results.where(step="search")
     if hunts:
@@ -147,7 +153,7 @@ def _family_rows(results: Results, name: str, decorrelation: str) -> Rows:
     if not rows:
         return []
     columns = [rows.grid(c) for c in ("r50", "inverse_jsd50", "ideal")]
-    columns += [rows.ratio(), rows.ratio(end="_window")]
+    columns += [rows.ratio(), rows.ratio(end="_window"), rows.grid("chi2_merged")]
     return [
         [
             name,
@@ -164,7 +170,7 @@ def _family_rows(results: Results, name: str, decorrelation: str) -> Rows:
 def _auc_rows(results: Results) -> Rows:
     out = []
     for decorrelation, label in zip(
-        ("none", *FLOWS), ("vDNN", "cf-vDNN", "cf-vDNN, our flow"), strict=True
+        ("none", *RECIPES), ("vDNN", "cf-vDNN", "vDNN, our splines"), strict=True
     ):
         rows = family(results, "vDNN", decorrelation)
         out.append([label, *(f"{rows.grid(c).mean():.3f}" for c in ("auc", "expected_auc"))])

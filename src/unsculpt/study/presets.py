@@ -17,10 +17,11 @@ class Preset:
         few_alphas: strengths of the adversary and of DisCo as it was published.
         epochs: of the classifiers, the paper's flows and the quantile regressors.
         published_epochs: of DisCo as it was published.
-        runs: flows and quantile regressors on one classifier, for the spread over trainings.
-        sizes: background events to fit a flow on, to see what more of them bring.
+        runs: the paper's flows and quantile regressors on one classifier, for the spread over
+            trainings.
+        sizes: background events to fit on, to see what more of them bring.
         feature_epochs: of the flow on the input features.
-        together: flows in one program.
+        together: how many of the paper's flows are trained in one program.
         jets: of each class, to train and to test; None for all.
         toys: pseudo-experiments of the search.
     """

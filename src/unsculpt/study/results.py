@@ -12,6 +12,9 @@ import pyarrow.parquet as pq
 
 from unsculpt.inputs import Floats
 
+RECIPES = {"paper flow": "the paper's flow", "ours": "our splines"}
+"""What is put on top of every classifier: steps of the study, and their names for people."""
+
 
 @dataclass(frozen=True)
 class Results:

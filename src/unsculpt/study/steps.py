@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,16 +15,15 @@ from unsculpt.study.evaluation import Values, evaluate_all
 from unsculpt.study.families import train_family
 from unsculpt.study.folder import Arrays, Part, Row
 from unsculpt.study.methods import methods
+from unsculpt.study.ours import decorrelate_all
+from unsculpt.study.results import RECIPES
 from unsculpt.study.sample import Splits
 from unsculpt.study.tasks import Task, single
 
 
 def perform(task: Task, jets: Splits, needed: list[Arrays]) -> Part:
     """Do a task; `needed` are the arrays of the tasks that it needs."""
-    with warnings.catch_warnings():
-        # A few test jets are lighter or heavier than all jets of the fit.
-        warnings.filterwarnings("ignore", "protected is outside")
-        part = STEPS[task.step](task, jets, *needed)
+    part = STEPS[task.step](task, jets, *needed)
     common = {"data": task.data, "task": task.name, "step": task.step, "epochs": task.epochs}
     return Part([common | row for row in part.rows], part.arrays)
 
@@ -39,8 +37,8 @@ def classifier(task: Task, jets: Splits) -> Part:
     return Part(rows, {"fit": fit, "test": test})
 
 
-def flow(task: Task, jets: Splits, *needed: Arrays) -> Part:
-    """Put a flow on top of every classifier, and several on top of one."""
+def decorrelation(task: Task, jets: Splits, *needed: Arrays) -> Part:
+    """Put a flow, or our splines, on top of every classifier, and several flows on top of one."""
     fit, test = (scores_of(task, needed, which) for which in ("fit", "test"))
     (runs,) = task.options
     if runs:
@@ -49,10 +47,9 @@ def flow(task: Task, jets: Splits, *needed: Arrays) -> Part:
         fit = np.concatenate([fit, scores_of(one, needed, "fit")])
         test = np.concatenate([test, scores_of(one, needed, "test")])
     start = time.perf_counter()
-    decorrelator = new_flow(task.step, task.epochs)
-    decorrelator.fit(fit.T, jets.train.mass[jets.train.label == 0])
+    mass = jets.train.mass[jets.train.label == 0]
+    flat = decorrelate(task.step, task.epochs, fit, mass, test, jets.test.mass)
     seconds = time.perf_counter() - start
-    flat = decorrelator.transform(test.T, jets.test.mass).T
     models = len(task.models)
     first = [i for i, model in enumerate(task.models) if model in task.kept]
     arrays = {"test": flat[first], "runs": flat[models:][:, jets.test.label == 0]}
@@ -63,26 +60,41 @@ def flow(task: Task, jets: Splits, *needed: Arrays) -> Part:
 
 
 def sizes(task: Task, jets: Splits, scores: Arrays) -> Part:
-    """Fit both flows on fewer events, to see what more of them bring."""
+    """Fit the paper's flow and our splines on fewer events, to see what more of them bring."""
     rows = []
     mass = jets.train.mass[jets.train.label == 0]
     order = np.random.default_rng(0).permutation(len(mass))
     for events in task.options:
         chosen = order[:events]
-        for recipe in ("paper flow", "our flow"):
+        for recipe in RECIPES:
             start = time.perf_counter()
-            decorrelator = new_flow(recipe, task.epochs)
-            decorrelator.fit(scores["fit"][:, chosen].T, mass[chosen])
+            fit = scores["fit"][:, chosen]
+            flat = decorrelate(
+                recipe, task.epochs, fit, mass[chosen], scores["test"], jets.test.mass
+            )
             seconds = time.perf_counter() - start
-            flat = decorrelator.transform(scores["test"].T, jets.test.mass).T
             judged = _judge(task, jets, flat, recipe, seconds)
             rows += [row | {"events": events} for row in judged]
     return Part(rows, {})
 
 
-def new_flow(recipe: str, epochs: int) -> FlowDecorrelator:
-    """Return the paper's flow or ours."""
-    return FlowDecorrelator.paper(epochs=epochs) if recipe == "paper flow" else FlowDecorrelator()
+def decorrelate(
+    recipe: str, epochs: int, fit: Values, mass: Values, test: Values, test_mass: Values
+) -> Values:
+    """Return test scores, (models, n), made flat by the paper's flow or by our splines.
+
+    Args:
+        recipe: one of `RECIPES`.
+        epochs: of the flow.
+        fit: scores of the background to fit on, (models, events).
+        mass: of that background.
+        test: scores to make flat.
+        test_mass: of the jets that have them.
+    """
+    if recipe == "ours":
+        return decorrelate_all(fit, mass, test, test_mass)
+    # All in one program: a GPU has little to do for one flow.
+    return FlowDecorrelator.paper(epochs=epochs).fit(fit.T, mass).transform(test.T, test_mass).T
 
 
 def scores_of(task: Task, needed: Sequence[Arrays], which: str) -> Values:
@@ -115,8 +127,8 @@ def _judge(
 
 STEPS: dict[str, Callable[..., Part]] = {
     "classifier": classifier,
-    "paper flow": flow,
-    "our flow": flow,
+    "paper flow": decorrelation,
+    "ours": decorrelation,
     "cuts": cuts,
     "sizes": sizes,
     "methods": methods,

@@ -11,7 +11,7 @@ from typing import Literal
 
 from unsculpt.study.presets import Preset
 
-Step = Literal["classifier", "paper flow", "our flow", "cuts", "sizes", "methods", "search"]
+Step = Literal["classifier", "paper flow", "ours", "cuts", "sizes", "methods", "search"]
 
 Model = tuple[str, float, int]
 STRENGTH = 200.0  # of the DisCo classifier whose cuts the paper shows
@@ -47,7 +47,7 @@ class Task:
     def kept(self) -> list[Model]:
         """The classifiers whose scores of the test jets it keeps, in order.
 
-        After a flow those of the first seed are enough for the figures.
+        After a decorrelation those of the first seed are enough for the figures.
         """
         return [model for model in self.models if self.step == "classifier" or model[2] == 0]
 
@@ -91,23 +91,31 @@ def trainings(preset: Preset, data: str) -> list[Task]:
         for family, alphas, epochs, options in families
     }
     vdnn, disco = classifiers["vDNN"], classifiers["DisCo"]
-    flows = [
-        flow
-        for step in ("paper flow", "our flow")
-        for flow in _flows(step, list(classifiers.values()), preset, data)
-    ]
-    # Those of the first chunk have the trainings on one classifier.
-    first = [next(flow for flow in flows if flow.step == s) for s in ("paper flow", "our flow")]
+    flows = _flows(list(classifiers.values()), preset, data)
+    # Of a family each: it can begin while the next one is trained.
+    ours = {
+        family: Task("ours", task.models, 0, data, (0,), (task,))
+        for family, task in classifiers.items()
+    }
     return [
         *classifiers.values(),
         *flows,
-        Task("cuts", (single(disco),), preset.epochs, data, (preset.runs,), (disco, *first)),
+        *ours.values(),
         Task("sizes", vdnn.models, preset.epochs, data, preset.sizes, (vdnn,)),
+        # The first flows have the trainings on one classifier.
+        Task(
+            "cuts",
+            (single(disco),),
+            preset.epochs,
+            data,
+            (preset.runs,),
+            (disco, flows[0], ours["DisCo"]),
+        ),
     ]
 
 
-def _flows(step: Step, classifiers: list[Task], preset: Preset, data: str) -> list[Task]:
-    """Put a flow on every classifier, as many in one program as the preset allows.
+def _flows(classifiers: list[Task], preset: Preset, data: str) -> list[Task]:
+    """Put the paper's flow on every classifier, as many in one program as the preset allows.
 
     A GPU has little to do for one flow: a few hundred take hardly longer. The first program also
     trains `runs` flows on one and the same classifier.
@@ -116,7 +124,7 @@ def _flows(step: Step, classifiers: list[Task], preset: Preset, data: str) -> li
     chunks = [models[i : i + preset.together] for i in range(0, len(models), preset.together)]
     return [
         Task(
-            step,
+            "paper flow",
             tuple(chunk),
             preset.epochs,
             data,
@@ -132,7 +140,7 @@ def studies(preset: Preset, data: str) -> list[Task]:
     made = trainings(preset, data)
     classifiers = {task.family: task for task in made if task.step == "classifier"}
     vdnn, disco = classifiers["vDNN"], classifiers["DisCo"]
-    ours = [task for task in made if task.step == "our flow"]
+    ours = [task for task in made if task.step == "ours" and task.needs[0] in (vdnn, disco)]
     return [
         Task("methods", vdnn.models[:3], preset.epochs, data, needs=(vdnn,)),
         Task(

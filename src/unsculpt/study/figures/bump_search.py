@@ -11,8 +11,8 @@ from unsculpt.study.results import Results
 TAGGERS = {
     "vDNN": "#D55E00",
     "DisCo": "#E69F00",
-    "cf-vDNN": "#009E73",
-    "cf-DisCo": "#0072B2",
+    "vDNN, ours": "#009E73",
+    "DisCo, ours": "#0072B2",
     "random": "#666666",
 }
 TITLES = (

@@ -14,14 +14,14 @@ from unsculpt.study.results import Results
 METHODS = {
     "none": ("DisCo", "#666666"),
     "paper flow": ("cf-DisCo", "#0072B2"),
-    "our flow": ("cf-DisCo, our flow", "#009E73"),
+    "ours": ("DisCo, our splines", "#009E73"),
     "quantile": ("qr-DisCo", "#D55E00"),
 }
 
 
 @styled
 def cut_scan(cuts: Results) -> Figure:
-    """Draw 1/JSD at each background rejection, with the range over runs and the random bound."""
+    """Draw 1/JSD at each background rejection, with the range over runs or random samples."""
     figure = Figure(figsize=(6.5, 4.5), layout="constrained")
     axes = figure.subplots()
     place = np.arange(len(REJECTIONS), dtype=float)

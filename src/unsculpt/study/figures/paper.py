@@ -16,9 +16,10 @@ from unsculpt.study.evaluation import MASS_BINS, Values
 from unsculpt.study.figures.appendix_a import appendix_a_dataset, appendix_a_representations
 from unsculpt.study.figures.bump_search import bump_search
 from unsculpt.study.figures.cuts import cut_scan, cut_spectra
-from unsculpt.study.figures.ratio_to_ideal import FLOWS, ratio_to_ideal
+from unsculpt.study.figures.ratio_to_ideal import ratio_to_ideal
 from unsculpt.study.figures.tradeoff import tradeoff
 from unsculpt.study.folder import Folder
+from unsculpt.study.results import RECIPES
 
 FORMATS = ("pdf", "png")
 
@@ -55,7 +56,7 @@ def figures(run: Folder) -> Iterator[tuple[str, Figure]]:
     twenty = np.linspace(50, 300, 21)
     yield "2-separation-in-bins", separation(scores, test.label, test.mass, bins=twenty)
     yield "3-before-and-after", before_after(raw, flat, test.label, test.mass)
-    for recipe in FLOWS:
+    for recipe in RECIPES:
         yield f"4-tradeoff-{recipe.replace(' ', '-')}", tradeoff(results, mass, recipe)
     yield "5-cuts", cut_scan(results.where(step="cuts"))
     cuts = next(task for task in run.tasks if task.step == "cuts")

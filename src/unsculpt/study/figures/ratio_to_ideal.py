@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 
 from unsculpt.plots.style import styled
 from unsculpt.study.figures.tradeoff import COLOURS
-from unsculpt.study.results import Results, family
+from unsculpt.study.results import RECIPES, Results, family
 
-FLOWS = {"paper flow": ":", "our flow": "-"}
+LINES = {"paper flow": ":", "ours": "-"}
 
 
 @styled
@@ -20,9 +20,9 @@ def ratio_to_ideal(results: Results) -> Figure:
     for axes in (strength, size):
         axes.axhline(1, color="black", linestyle="--", linewidth=1)
     for name in ("DisCo", "MoDe"):
-        for recipe in FLOWS:
+        for recipe in LINES:
             _draw(strength, family(results, name, recipe), "alpha", name, recipe)
-    for recipe in FLOWS:
+    for recipe in LINES:
         sizes = results.where(step="sizes", decorrelation=recipe).rows
         rows = Results(sizes + family(results, "vDNN", recipe).rows)
         _draw(size, rows, "events", "vDNN", recipe)
@@ -38,11 +38,11 @@ def _draw(axes: Axes, rows: Results, along: str, name: str, recipe: str) -> None
     axes.plot(
         x,
         ratio.mean(axis=1),
-        FLOWS[recipe],
+        LINES[recipe],
         color=colour,
         marker="o",
         ms=4,
-        label=f"cf-{name}, {recipe}",
+        label=f"{name}, {RECIPES[recipe]}",
     )
     axes.fill_between(
         x, ratio.min(axis=1), ratio.max(axis=1), color=colour, alpha=0.12, linewidth=0

@@ -25,6 +25,7 @@ COLOURS = {
     "published DisCo": "#56B4E9",
     "your score": "#0072B2",
 }
+LABELS = {"paper flow": "cf-{}", "ours": "{}, our splines"}
 RANDOM = 200
 TITLES = {
     "": ("$R_{50}$", "$1/\\mathrm{JSD}_{50}$"),
@@ -38,7 +39,7 @@ class Line(NamedTuple):
     Attributes:
         label: in the legend.
         colour: of line and band.
-        filled: whether the circles are filled, as they are after a flow.
+        filled: whether the circles are filled, as they are after a decorrelation.
         rejection: (strengths, seeds).
         inverse_jsd: (strengths, seeds).
     """
@@ -66,7 +67,7 @@ def tradeoff(
     Args:
         results: the table.
         mass: of the background, of which random selections are made.
-        recipe: of the flow.
+        recipe: of the decorrelation.
         names: the families; all of the main grid if not given.
     """
     panels = []
@@ -75,7 +76,7 @@ def tradeoff(
         for name in names or families(results):
             for decorrelation in ("none", recipe):
                 rows = family(results, name, decorrelation)
-                label = name if decorrelation == "none" else f"cf-{name}"
+                label = name if decorrelation == "none" else LABELS[recipe].format(name)
                 if rows:
                     lines.append(
                         Line(
