@@ -1,14 +1,15 @@
 """Which estimator is closest to ideal on shapes that nothing was chosen on?
 
     python benchmarks/estimators.py [--first 1000] [--shapes 50] [--events 110000] [--attributes 1]
-        [--methods spline flow quantile knn] [--simple]
+        [--methods spline flow quantile knn] [--simple] [--processes 1]
 
 Each shape of benchmarks/shapes.py is drawn once and fitted by every method. With one attribute:
 the ratio to the ideal of 770,000 test events at 50, 10 and 1% of the background kept, with the
 excess at infinite test statistics; one is ideal. With two: the chi2 per cell expected in 200 cells
 of a million test events at 50, 10, 5 and 1%; one is ideal. Efficiencies that an atom of the score
-makes impossible are left out. Seeds below 1,000 are for choosing. `--simple` takes shapes of one
-attribute with one bump or step and one noise.
+makes impossible are left out. `zuko` and `lightgbm` are peers (benchmarks/peers.py). Seeds below
+1,000 are for choosing. `--simple` takes shapes of one attribute with one bump or step and one
+noise.
 """
 
 import argparse
@@ -16,6 +17,8 @@ import time
 import warnings
 
 import numpy as np
+from joblib import Parallel, delayed
+from peers import LightGBMQuantiles, ZukoFlow
 from shapes import chi2_per_cell, exact_cut, grid, ratio_to_ideal, shape, simple
 
 from unsculpt import (
@@ -30,6 +33,8 @@ METHODS = {
     "flow": FlowDecorrelator,
     "paper": FlowDecorrelator.paper,
     "quantile": QuantileDecorrelator,
+    "zuko": ZukoFlow,
+    "lightgbm": LightGBMQuantiles,
 }
 EFFICIENCIES = {1: (0.5, 0.1, 0.01), 2: (0.5, 0.1, 0.05, 0.01)}
 
@@ -63,6 +68,24 @@ def measure(name, truth, scores, attributes, points):
     return found, seconds
 
 
+def fit_all(seed, arguments):
+    """Return the numbers and seconds of every method on one shape, and the shape's name."""
+    warnings.filterwarnings("ignore", ".*is outside the fitted")
+    truth = simple(seed) if arguments.simple else shape(seed, arguments.attributes)
+    scores, attributes = truth.sample(arguments.events, seed)
+    if arguments.attributes == 1:
+        points = grid(truth, 5_000)
+    else:
+        points = truth.attributes(np.random.default_rng(seed).random((40_000, 2)))
+    found = [measure(name, truth, scores, attributes, points) for name in arguments.methods]
+    line = "; ".join(
+        f"{name} " + " ".join(f"{x:.2f}" for x in numbers)
+        for name, (numbers, _) in zip(arguments.methods, found, strict=True)
+    )
+    print(f"{seed} {line} ({truth.name})", flush=True)
+    return found
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--first", type=int, default=1000)
@@ -71,40 +94,25 @@ def main() -> None:
     arguments.add_argument("--attributes", type=int, default=1, choices=[1, 2])
     arguments.add_argument("--methods", nargs="+", default=["spline", "flow", "quantile", "knn"])
     arguments.add_argument("--simple", action="store_true")
+    arguments.add_argument("--processes", type=int, default=1)
     arguments = arguments.parse_args()
-    warnings.filterwarnings("ignore", ".*is outside the fitted")
 
-    numbers = {name: [] for name in arguments.methods}
-    seconds = {name: [] for name in arguments.methods}
-    for seed in range(arguments.first, arguments.first + arguments.shapes):
-        truth = simple(seed) if arguments.simple else shape(seed, arguments.attributes)
-        scores, attributes = truth.sample(arguments.events, seed)
-        if arguments.attributes == 1:
-            points = grid(truth, 5_000)
-        else:
-            points = truth.attributes(np.random.default_rng(seed).random((40_000, 2)))
-        for name in arguments.methods:
-            found, took = measure(name, truth, scores, attributes, points)
-            numbers[name].append(found)
-            seconds[name].append(took)
-        line = "; ".join(
-            f"{name} " + " ".join(f"{x:.2f}" for x in numbers[name][-1])
-            for name in arguments.methods
-        )
-        print(f"{seed} {line} ({truth.name})", flush=True)
-    table = np.array([numbers[name] for name in arguments.methods])
+    seeds = range(arguments.first, arguments.first + arguments.shapes)
+    shapes = Parallel(arguments.processes)(delayed(fit_all)(seed, arguments) for seed in seeds)
+    table = np.array([[numbers for numbers, _ in found] for found in shapes]).swapaxes(0, 1)
+    seconds = np.array([[took for _, took in found] for found in shapes]).T
     better = np.nanmax if arguments.attributes == 1 else np.nanmin
     worst = np.nanmin if arguments.attributes == 1 else np.nanmax
     by_shape = np.nanmean(table, axis=2)
     best = better(by_shape, axis=0)
     print(f"{arguments.shapes} shapes from seed {arguments.first}, {arguments.events:,} events")
-    for name, own, mean in zip(arguments.methods, table, by_shape, strict=True):
+    for name, own, mean, took in zip(arguments.methods, table, by_shape, seconds, strict=True):
         part = mean / best if arguments.attributes == 1 else best / mean
         print(
             f"{name:9s} mean {np.nanmean(own, axis=0).round(3)}, all {np.nanmean(mean):.3f}, "
             f"worst shape {worst(mean):.3f}; of the best: within 5% in "
             f"{np.mean(part[np.isfinite(part)] > 0.95):.0%}, least {np.nanmin(part):.2f}; "
-            f"fit {np.median(seconds[name]):.1f} s"
+            f"fit {np.median(took):.1f} s"
         )
 
 

@@ -1,15 +1,14 @@
-"""Is it the recipe, or the jets and trainings at hand? The main grid of the study with others.
+"""Is it the method, or the jets and trainings at hand? The main grid of the study with others.
 
     unsculpt generate fresh.parquet --qcd 100000 --w 0 --seed 2026
     python benchmarks/fresh_jets.py fresh.parquet
 
-All classifiers and flows of the study are judged on the same test jets, so what these happen to be
-does not average out. Here six trainings of each classifier that are not in the study are judged on
+All scores of the study are judged on the same test jets, so what these happen to be does not
+average out. Here six trainings of each classifier that are not in the study are judged on
 the QCD jets of a file as well, and on both together, with the W jets of the package. For a GPU.
 """
 
 import sys
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -20,19 +19,17 @@ from unsculpt.study.claims import error_of_difference, mean_difference
 from unsculpt.study.evaluation import evaluate_all
 from unsculpt.study.families import train_family
 from unsculpt.study.presets import PRESETS
-from unsculpt.study.results import Results, families, family
-from unsculpt.study.sample import Splits
-from unsculpt.study.steps import new_flow
+from unsculpt.study.results import RECIPES, Results, families, family
+from unsculpt.study.sample import Splits, few_outside
+from unsculpt.study.steps import decorrelate
 from unsculpt.study.tasks import trainings
 
 TRAININGS = 6
 FIRST_SEED = PRESETS["paper"].seeds  # the study has those before
 PRESET = replace(PRESETS["paper"], seeds=TRAININGS)
-RECIPES = ("paper flow", "our flow")
 
 
 def main(path: str) -> None:
-    warnings.filterwarnings("ignore", "protected is outside")  # a few jets past the last mass
     train, test = load_jets("train"), load_jets("test")
     table = pq.read_table(path, filters=[("process", "==", 0)])
     fresh = {
@@ -60,9 +57,9 @@ def main(path: str) -> None:
 
     rows = {sample: [] for sample in samples}
     for recipe in RECIPES:
-        flow = new_flow(recipe, PRESET.epochs)
-        flow.fit(np.concatenate(fit).T, train.mass[train.label == 0])
-        flat = flow.transform(np.concatenate(scores).T, both.mass).T
+        mass, every = train.mass[train.label == 0], np.concatenate(scores)
+        with few_outside():
+            flat = decorrelate(recipe, PRESET.epochs, np.concatenate(fit), mass, every, both.mass)
         for sample, chosen in samples.items():
             judged = evaluate_all(flat[:, chosen], both.label[chosen], both.mass[chosen])
             rows[sample] += [
@@ -75,7 +72,7 @@ def main(path: str) -> None:
 
 
 def summarize(results: Results) -> None:
-    """Print the ratio to ideal of both recipes at every point."""
+    """Print the ratio to ideal of both methods at every point."""
     pulls = []
     for name in families(results):
         both = [family(results, name, recipe) for recipe in RECIPES]
@@ -88,6 +85,9 @@ def summarize(results: Results) -> None:
         print(
             "{:20}  {:.2f}  {:.2f}  {:+.3f} ± {:.3f}".format("", paper.mean(), ours.mean(), *mean)
         )
+    for recipe, whose in RECIPES.items():
+        chi2 = np.mean(results.where(step=recipe).column("chi2_merged"))
+        print(f"chi2 per bin with {whose}, sparse ones merged: {chi2:.2f}")
     print(f"ahead in {np.sum(np.array(pulls) > 0)} of {len(pulls)}, worst {min(pulls):+.1f} errors")
 
 

@@ -22,9 +22,14 @@ napoleon_use_rtype = False
 
 
 def setup(app):
-    """Leave out what scikit-learn adds to every estimator: its own pages describe it."""
+    """Leave out what the docstrings do not say.
+
+    That is what scikit-learn adds to every estimator, which its own pages describe, and the fields
+    of named tuples, which their classes describe.
+    """
 
     def skip(app, what, name, obj, skipped, options):
-        return skipped or getattr(obj, "__module__", "").startswith("sklearn") or None
+        field = type(obj).__name__ == "_tuplegetter"
+        return skipped or field or getattr(obj, "__module__", "").startswith("sklearn") or None
 
     app.connect("autodoc-skip-member", skip)

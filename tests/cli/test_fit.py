@@ -1,13 +1,16 @@
 import json
+import re
 import signal
 import subprocess
 import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import unsculpt as us
+from unsculpt.datasets import toys
 
 COLUMNS = ["--score", "tagger", "--protect", "mass", "--background", "label == 0"]
 COLUMNS += ["--method", "spline"]
@@ -16,7 +19,7 @@ COLUMNS += ["--method", "spline"]
 def test_tells_what_it_read_fitted_and_found(unsculpt, events, save, tmp_path):
     save(events[:300], "1.root"), save(events[300:], "2.root")
     output = tmp_path / "w.unsculpt"
-    answer = unsculpt("fit", tmp_path / "*.root", *COLUMNS, "--weight", "w", "-o", output)
+    answer = unsculpt("fit", tmp_path / "*.root", *COLUMNS, "--weight", "mass", "-o", output)
     assert answer.exit_code == 0
     assert "Read 1,000 rows of 2 files: 800 background, 200 signal." in answer.output
     assert "Fitted a SplineDecorrelator of tagger given mass on 6" in answer.output
@@ -28,7 +31,7 @@ def test_tells_what_it_read_fitted_and_found(unsculpt, events, save, tmp_path):
         "protected": ["mass"],
         "background": "label == 0",
         "signal": None,
-        "weight": "w",
+        "weight": "mass",
         "events": model.events_,
         "files": [str(tmp_path / "1.root"), str(tmp_path / "2.root")],
     }
@@ -38,12 +41,12 @@ def test_tells_what_it_read_fitted_and_found(unsculpt, events, save, tmp_path):
 def test_the_model_is_that_of_the_library(unsculpt, events, save, tmp_path):
     path = save(events, "a.parquet")
     output = tmp_path / "w.unsculpt"
-    settings = "--hold-out", 0, "--outside", "nan", "--weight", "w"
+    settings = "--hold-out", 0, "--outside", "nan", "--weight", "mass"
     answer = unsculpt("fit", path, *COLUMNS, *settings, "-o", output, "--quiet")
     assert (answer.exit_code, answer.output) == (0, "")
     background = events.filter(pa.compute.field("label") == 0)
-    score, mass, weight = (background[name].to_numpy() for name in ("tagger", "mass", "w"))
-    spline = us.SplineDecorrelator(outside="nan").fit(score, mass, sample_weight=weight)
+    score, mass = (background[name].to_numpy() for name in ("tagger", "mass"))
+    spline = us.SplineDecorrelator(outside="nan").fit(score, mass, sample_weight=mass)
     loaded = us.load(output)
     assert loaded.transform(score, mass).tobytes() == spline.transform(score, mass).tobytes()
     assert loaded.get_params()["outside"] == "nan"
@@ -87,6 +90,49 @@ def test_other_methods(method, unsculpt, events, save, tmp_path, monkeypatch):
     assert unsculpt("info", output).exit_code == 0
     answer = unsculpt("apply", output, path, "-o", tmp_path / "b.parquet")
     assert "Added tagger_flat to 1,000 rows" in answer.output
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """A file with enough events for a verdict."""
+    toy, path = toys.tagger(8_000, 500, seed=1), tmp_path_factory.mktemp("many") / "a.parquet"
+    columns = {"tagger": toy.score, "mass": toy.protected, "label": toy.label.astype("i4")}
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_splines_unless_told_otherwise_and_a_verdict(unsculpt, many, tmp_path):
+    answer = unsculpt("fit", many, *COLUMNS[:-2], "--hold-out", 0.5, "-o", tmp_path / "w.unsculpt")
+    assert "Fitted a SplineDecorrelator" in answer.output
+    verdict = r"tagger is flat within the statistics of [34],\d+ events \(χ² [\d.]+ for \d+, p = 0"
+    assert re.search(verdict, answer.output)
+
+
+def test_a_verdict_to_act_on(unsculpt, many, tmp_path):
+    how = [*COLUMNS, "--method", "ddt", "--hold-out", 0.5, "-o", tmp_path / "w.unsculpt"]
+    answer = unsculpt("fit", many, *how)
+    assert re.search(r"tagger is not flat: χ² .* worst at mass \d.*errors\.", answer.output)
+    assert "--method spline." in answer.output
+    (found,) = json.loads(unsculpt("fit", many, *how, "--json").stdout)["flatness"]
+    assert found["score"] == "tagger"
+    assert found["p_value"] < 0.01
+    low, high = found["worst"]["mass"]
+    assert low < high
+
+
+def test_more_attributes_than_splines_take_get_a_flow(
+    unsculpt, events, save, tmp_path, monkeypatch
+):
+    defaults = us.FlowDecorrelator.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "epochs", 1)
+    monkeypatch.setitem(defaults, "members", 1)
+    path, output = save(events, "a.parquet"), tmp_path / "w.unsculpt"
+    more = ["--protect", "w + tagger", "--protect", "w - mass"]
+    answer = unsculpt("fit", path, *COLUMNS[:-2], *more, "-o", output)
+    assert answer.exit_code == 0, answer.output
+    assert isinstance(us.load(output), us.FlowDecorrelator)
+    answer = unsculpt("fit", path, *COLUMNS, *more, "-o", output)
+    assert "protected has 3 columns; a SplineDecorrelator takes one or two" in answer.stderr
 
 
 def test_several_scores(unsculpt, events, save, tmp_path):

@@ -3,10 +3,13 @@ import signal
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import unsculpt as us
 from unsculpt import metrics
+from unsculpt.datasets import toys
 from unsculpt.plots.axis import Axis
 from unsculpt.report.pictures import pictures
 
@@ -114,3 +117,33 @@ def test_a_power_cut_leaves_no_report(model, events, save, tmp_path):
     child = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True)
     assert child.returncode == -signal.SIGKILL
     assert not output.exists()
+
+
+def test_a_pipeline_can_require_flatness(unsculpt, tmp_path, monkeypatch):
+    monkeypatch.setattr("unsculpt.report.write.pictures", lambda *events: [])
+    train, toy = toys.tagger(6_000, 0, seed=1), toys.tagger(3_000, 500, seed=2)
+    columns = {"tagger": toy.score, "mass": toy.protected, "label": toy.label.astype("i4")}
+    pq.write_table(pa.table(columns), tmp_path / "many.parquet")
+    source = {"score": ["tagger"], "protected": ["mass"], "background": "label == 0"}
+
+    def report(model, *options):
+        model.source_ = source
+        model.save(tmp_path / "w.unsculpt")
+        files = tmp_path / "w.unsculpt", tmp_path / "many.parquet"
+        output = tmp_path / "r.html"
+        return unsculpt("report", *files, "-o", output, "--require-flat", 0.001, *options)
+
+    spline = us.SplineDecorrelator().fit(train.score, train.protected)
+    answer = report(spline)
+    assert answer.exit_code == 0
+    assert "The decorrelated score is flat within the statistics of 3,000" in answer.output
+    page = (tmp_path / "r.html").read_text()
+    assert "Is it flat?" in page
+    assert "flat within the statistics of 3,000 events" in page
+
+    ddt = us.DDTDecorrelator().fit(train.score, train.protected)
+    answer = report(ddt, "--json")
+    assert answer.exit_code == 1
+    assert "not flat by --require-flat 0.001: p " in answer.stderr
+    assert json.loads(answer.stdout)["numbers"][1]["flatness"]["p_value"] < 0.001
+    assert (tmp_path / "r.html").exists()

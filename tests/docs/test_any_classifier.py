@@ -43,5 +43,5 @@ def test_three_lines_flatten_the_score(title, library, start):
         for name in ("score", "flat")
     )
     assert after > 5 * before
-    at_a_mass = names["flow"].transform(np.sort(names["score"]), np.full(len(mass), 80.0))
+    at_a_mass = names["spline"].transform(np.sort(names["score"]), np.full(len(mass), 80.0))
     assert np.all(np.diff(at_a_mass) >= 0)

@@ -58,7 +58,7 @@ import linear, sys
 from unsculpt.cli import app
 from unsculpt.report import write
 
-write._write_figures = lambda *figures: None  # the page has them, and tests/cli looks at the files
+write.pictures = lambda *events: []  # tests/report looks at them
 
 folder = sys.argv[1] + "/"
 for command in (

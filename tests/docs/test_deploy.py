@@ -17,8 +17,8 @@ def test_example(tmp_path, monkeypatch):
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
     names = {}
     exec(code, names)
-    flow, flat = names["flow"], names["flat"]
+    spline, flat = names["spline"], names["flat"]
     inside = np.isfinite(flat)
     assert inside.mean() > 0.99
-    expected = flow.transform(names["score"][inside], names["mass"][inside])
+    expected = spline.transform(names["score"][inside], names["mass"][inside])
     np.testing.assert_allclose(flat[inside], expected, rtol=0, atol=1e-7)

@@ -26,13 +26,13 @@ def demo(
         Path | None,
         typer.Option(dir_okay=False, help="Write a figure of before and after too: PNG, PDF, SVG."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the tagger and the flow.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the tagger.")] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Train a W tagger on the jets of the package and decorrelate it from their mass.
 
-    The flow is fitted on QCD jets that the tagger has not seen, and judged
+    Splines are fitted on QCD jets that the tagger has not seen, and judged
     on others yet.
 
     \b
@@ -60,7 +60,7 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    from unsculpt import FlowDecorrelator
+    from unsculpt import SplineDecorrelator
     from unsculpt.atomic import atomic_write
     from unsculpt.datasets import load_jets
     from unsculpt.datasets.generator.window import MASS
@@ -69,7 +69,7 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
     from unsculpt.report import write_report
 
     train, test = load_jets("train"), load_jets("test")
-    # A classifier scores the background it learned from too low: a flow fitted there would expect
+    # A classifier scores the background it learned from too low: a map fitted there would expect
     # less background at high scores than there is. So half of the QCD jets are put aside.
     aside = np.arange(len(train)) < np.sum(train.label == 0) // 2  # QCD comes first
 
@@ -84,13 +84,13 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
     console.print(f"Trained boosted trees on {np.sum(~aside):,} W and QCD jets {_since(start)}.")
 
     start = time.perf_counter()
-    flow = FlowDecorrelator(seed=seed).fit(unseen, Columns(mass=train.mass[aside]))
-    console.print(f"Fitted the flow on {np.sum(aside):,} other QCD jets {_since(start)}.")
+    spline = SplineDecorrelator().fit(unseen, Columns(mass=train.mass[aside]))
+    console.print(f"Fitted the spline on {np.sum(aside):,} other QCD jets {_since(start)}.")
 
     start = time.perf_counter()
     numbers = write_report(
         output,
-        flow,
+        spline,
         raw,
         Columns(mass=test.mass),
         test.label,
@@ -110,7 +110,7 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
     if figure is not None:
         with warnings.catch_warnings():  # of jets beyond the fitted masses: the report says so
             warnings.simplefilter("ignore")
-            flat = flow.transform(raw, test.mass)
+            flat = spline.transform(raw, test.mass)
         with atomic_write(figure) as draft:
             before_after(raw, flat, test.label, test.mass).savefig(draft, dpi=150)
         console.print(f"Figure: [bold]{escape(str(figure))}[/bold]", soft_wrap=True)

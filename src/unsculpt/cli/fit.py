@@ -22,9 +22,12 @@ from unsculpt.cli.shared import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from unsculpt.cli.judging import Verdict
     from unsculpt.decorrelators import Decorrelator
     from unsculpt.files import Sample, Stream
 
@@ -37,12 +40,17 @@ class FitCommand(TyperCommand):
         from unsculpt.decorrelators.base import methods
 
         option = next(param for param in self.params if param.name == "method")
-        option.help = f"How to decorrelate: {', '.join(methods())}."  # type: ignore[attr-defined]
+        option.help = (  # type: ignore[attr-defined]
+            f"How to decorrelate: {', '.join(methods())}. If not given, spline, and flow for more "
+            "attributes than it takes."
+        )
         super().format_help(ctx, formatter)
 
 
-def known_method(name: str) -> str:
+def known_method(name: str | None) -> str | None:
     """Refuse a method that is not registered."""
+    if name is None:
+        return None
     from unsculpt.decorrelators.base import methods
 
     if name not in methods():
@@ -69,7 +77,7 @@ def fit(
         typer.Option(help="Which are signal; those that are not background if not given."),
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Event weights, of either sign.")] = None,
-    method: Annotated[str, typer.Option(callback=known_method, metavar="METHOD")] = "flow",
+    method: Annotated[str | None, typer.Option(callback=known_method, metavar="METHOD")] = None,
     outside: Annotated[
         Literal["clip", "raise", "nan"],
         typer.Option(help="Protected values beyond the fitted range, when the model is applied."),
@@ -114,6 +122,8 @@ def fit(
             "signal": signal,
             "weight": weight,
         }
+        if method is None and len(protect) > 2:
+            method = "flow"
         to_read, to_count = _shares(stream, method, scheduler is not None or workers is not None)
         with cluster_if_any(scheduler, workers) as client:
             with progress("Reading", to_read.rows) as advance:
@@ -127,8 +137,8 @@ def fit(
             if not quiet and not as_json:
                 _print_read(to_read, sample)
             start = time.perf_counter()
-            model = _new(method, to_fit, outside=outside, seed=seed)
-            model.fit(to_fit.scores, to_fit.protected, sample_weight=to_fit.weight)
+            # Only splines can count on a cluster: there is no other way to fall back to.
+            model = _fit("spline" if to_count else method, to_fit, outside=outside, seed=seed)
             fitted_on = len(to_fit.scores)
             if client is not None and to_count:
                 with progress("Counting", to_count.rows) as advance:
@@ -153,20 +163,35 @@ def fit(
             "fitted_on": fitted_on,
             "held_out": int(held.sum()),
             "seconds": time.perf_counter() - start,
-            "judged": _judged(model, sample[held | ~background_events]) if held.any() else [],
+            "judged": [],
+            "flatness": [],
         }
+        lines = []
+        if held.any():
+            from unsculpt.cli.judging import decorrelated, judge, verdicts
+
+            unseen = sample[held | ~background_events]
+            judged_on = model, unseen, decorrelated(model, unseen)
+            answer["judged"] = _unless_impossible(judge, *judged_on)
+            found: list[Verdict] = _unless_impossible(verdicts, *judged_on)
+            answer["flatness"] = [verdict.plain() for verdict in found]
+            lines = [verdict.line for verdict in found]
+            if not all(verdict.test is None or verdict.test.flat for verdict in found):
+                other = "flow" if answer["method"] == "SplineDecorrelator" else "spline"
+                could = f", or --method {other}" if other == "flow" or len(protect) < 3 else ""
+                lines.append(f"More background to fit on may help{could}.")
     if as_json:
         print_json(answer)
     elif not quiet:
-        _print_fit(answer)
+        _print_fit(answer, lines)
 
 
-def _shares(stream: Stream, method: str, clustered: bool) -> tuple[Stream, Stream | None]:
+def _shares(stream: Stream, method: str | None, clustered: bool) -> tuple[Stream, Stream | None]:
     """Return the files to read here and, for histograms on a cluster, those to count there.
 
     The first file sets the bins, and its events that are held out judge the model.
     """
-    if not clustered or method != "spline" or len(stream.sources) == 1:
+    if not clustered or method not in ("spline", None) or len(stream.sources) == 1:
         return stream, None
     locations, sources = stream.locations, stream.sources
     return type(stream)(locations[:1], sources[:1]), type(stream)(locations[1:], sources[1:])
@@ -177,6 +202,22 @@ def _some(events: int, fraction: float, seed: int) -> NDArray[np.bool_]:
     import numpy as np
 
     return np.random.default_rng([seed, 3]).uniform(size=events) < fraction
+
+
+def _fit(method: str | None, sample: Sample, **options: Any) -> Decorrelator:
+    """Fit the method; if none is given, a spline, or a flow where it takes too few attributes."""
+    from unsculpt.decorrelators.spline import TooManyValuesError
+
+    def fitted(name: str) -> Decorrelator:
+        model = _new(name, sample, **options)
+        return model.fit(sample.scores, sample.protected, sample_weight=sample.weight)
+
+    try:
+        return fitted(method or "spline")
+    except TooManyValuesError:
+        if method is not None:
+            raise
+        return fitted("flow")
 
 
 def _new(method: str, sample: Sample, **options: Any) -> Decorrelator:
@@ -191,12 +232,10 @@ def _new(method: str, sample: Sample, **options: Any) -> Decorrelator:
     return new
 
 
-def _judged(model: Decorrelator, sample: Sample) -> list[dict[str, Any]]:
+def _unless_impossible(judge: Callable[..., list[Any]], *events: Any) -> list[Any]:
     """Judge the model; it is written already, so that a failure here is a note."""
-    from unsculpt.cli.judging import judge
-
     try:
-        return judge(model, sample)
+        return judge(*events)
     except ValueError as error:
         typer.echo(f"Note: the model could not be judged: {error}", err=True)
         return []
@@ -219,7 +258,7 @@ def _print_counted(others: Stream) -> None:
     )
 
 
-def _print_fit(answer: dict[str, Any]) -> None:
+def _print_fit(answer: dict[str, Any], verdicts: list[str]) -> None:
     from rich.console import Console
     from rich.markup import escape
 
@@ -241,4 +280,6 @@ def _print_fit(answer: dict[str, Any]) -> None:
             "background rejection. 1/JSD50: how little the cut sculpts the background; ideal is "
             "what a random selection of that size gets.[/dim]"
         )
+    for line in verdicts:
+        console.print(f"[bold]{escape(line)}[/bold]", soft_wrap=True)
     console.print(f"Model: [bold]{escape(answer['model'])}[/bold]", soft_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.table import Table
@@ -12,21 +12,17 @@ from rich.table import Table
 from unsculpt import metrics
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.files import Sample
+from unsculpt.inputs import Floats
 
 EFFICIENCY = 0.5
 
 
-def judge(model: Decorrelator, sample: Sample) -> list[dict[str, Any]]:
+def judge(model: Decorrelator, sample: Sample, flat: Floats) -> list[dict[str, Any]]:
     """Return rejection and sculpting of each score before and after, beside the ideal.
 
-    At half of the signal; where there is none, at half of the background itself.
+    At half of the signal; where there is none, at half of the background itself. `flat` is
+    `decorrelated` of the events.
     """
-    inside = copy.copy(model)
-    if "outside" in model.get_params():
-        inside.set_params(outside="clip")  # what is held out may lie a little beyond the fit
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        flat = inside.transform(sample.scores, sample.protected)
     scores = {"raw": sample.scores, "decorrelated": flat}
     label, weight, twice = sample.label, sample.weight, slice(None)
     signal = bool(label.any())
@@ -56,6 +52,63 @@ def judge(model: Decorrelator, sample: Sample) -> list[dict[str, Any]]:
                     }
                 )
     return found
+
+
+class Verdict(NamedTuple):
+    """Whether one of the new scores is flat at the cut of `judge`."""
+
+    score: str
+    events: int
+    test: metrics.Flatness | None
+    why_not: str = ""
+
+    @property
+    def line(self) -> str:
+        """It in words."""
+        if self.test is None:
+            return f"No verdict on {self.score}: {self.why_not}."
+        return f"{self.score} is {self.test.verdict(self.events)}."
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        found = {} if self.test is None else self.test._asdict()
+        return {"score": self.score, "events": self.events, "p_value": None, **found}
+
+
+def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]:
+    """Test that the cut of `judge` keeps the same share of background at all attributes."""
+    flat = flat.reshape(len(flat), -1)
+    background, weight = sample.label == 0, sample.weight
+    of_cut = ~background if sample.label.any() else background
+    found = []
+    for name, column in zip(model.source_["score"], flat.T, strict=True):  # type: ignore[index]
+        cut = metrics.threshold(
+            column[of_cut],
+            np.ones(of_cut.sum()),
+            efficiency=EFFICIENCY,
+            sample_weight=None if weight is None else weight[of_cut],
+        )
+        events = int(background.sum())
+        try:
+            test = metrics.flatness_test(
+                column[background] >= cut,
+                sample.protected[background],
+                sample_weight=None if weight is None else weight[background],
+            )
+            found.append(Verdict(name, events, test))
+        except metrics.TooFewEventsError as error:
+            found.append(Verdict(name, events, None, str(error)))
+    return found
+
+
+def decorrelated(model: Decorrelator, sample: Sample) -> Floats:
+    """Return the new scores of events, those beyond the fitted range included."""
+    inside = copy.copy(model)
+    if "outside" in model.get_params():
+        inside.set_params(outside="clip")  # what is held out may lie a little beyond the fit
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return inside.transform(sample.scores, sample.protected)
 
 
 def table(judged: list[dict[str, Any]]) -> Table:

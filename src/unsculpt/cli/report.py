@@ -54,6 +54,15 @@ def report(
         Literal["raise", "drop"],
         typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
     ] = "raise",
+    require_flat: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Exit with 1 if the decorrelated score is not flat at half of the signal: if the "
+            "p-value of the test is below this number, such as 0.01.",
+        ),
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -111,13 +120,21 @@ def report(
                     "Command": shlex.join(["unsculpt", *sys.argv[1:]]),
                 },
             )
+    flatness = numbers[-1].flatness
     if as_json:
         answer = {"report": output, "figures": folder, "rows": sample.rows}
         print_json(answer | {"numbers": [row.plain() for row in numbers]})
     elif not quiet:
         seconds = time.perf_counter() - start
+        if flatness is not None:
+            judged = int((sample.label == 0).sum())
+            typer.echo(f"The decorrelated score is {flatness.verdict(judged)}.")
         typer.echo(f"Wrote a report on {len(sample.label):,} events in {seconds:.0f} s.")
         typer.echo(f"Figures: {folder}\nOpen the report: {Path(output).resolve()}")
+    if require_flat is not None and (flatness is None or flatness.p_value < require_flat):
+        found = "too few events to tell" if flatness is None else flatness.chance
+        typer.echo(f"Error: not flat by --require-flat {require_flat:g}: {found}", err=True)
+        raise typer.Exit(1)
 
 
 def _columns(fitted: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

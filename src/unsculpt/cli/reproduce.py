@@ -47,8 +47,8 @@ def reproduce(
             exists=True,
             dir_okay=False,
             help="Instead of training, judge saved scores the same way: a file with columns score, "
-            "label (1: signal) and mass in GeV; if it has them weight, and train (1: fit the flow "
-            "on it; a random half if there is no such column).",
+            "label (1: signal) and mass in GeV; if it has them weight, and train (1: fit flow and "
+            "splines on it; a random half if there is no such column).",
         ),
     ] = None,
     workers: Workers = None,

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from unsculpt import Decorrelator
 
-EXIT_CODES = "Exit codes: 0 done, 1 the work failed (the last line says why), 2 wrong arguments."
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 the work failed or a score is not flat as required (the last line says "
+    "why), 2 wrong arguments."
+)
 
 Events = Annotated[
     list[str],

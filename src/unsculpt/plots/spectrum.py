@@ -15,6 +15,8 @@ from unsculpt.inputs import Floats
 from unsculpt.plots.axis import Axis
 from unsculpt.plots.style import ALL, COLOURS, styled
 
+MOST = 2.0  # on the axis of ratios
+
 
 class Spectrum(NamedTuple):
     """A histogram of weights and the square of its errors."""
@@ -93,12 +95,14 @@ def background_spectra(
 
 
 def draw_spectra(axes: Axes, ratio: Axes, spectra: dict[str, Spectrum], axis: Axis) -> None:
-    """Draw the first spectrum filled, the others as lines, and below their ratios to the first."""
+    """Draw the first spectrum filled, the others as lines, and below their ratios to the first.
+
+    On a linear axis, where a tenth can be seen; an arrow stands for what is above.
+    """
     (label, every), *others = spectra.items()
     edges, middle = axis.edges, (axis.edges[1:] + axis.edges[:-1]) / 2
     axes.stairs(every.shares, edges, color=ALL, label=label, fill=True, alpha=0.3)
     ratio.axhline(1, color=ALL, linewidth=0.8)
-    ratios = [np.array([0.5, 2])]
     for (label, spectrum), colour in zip(others, COLOURS, strict=False):
         axes.stairs(spectrum.shares, edges, color=colour, label=label, linewidth=1.3)
         # With negative weights a bin can hold less than nothing, which a log axis cannot show.
@@ -108,14 +112,14 @@ def draw_spectra(axes: Axes, ratio: Axes, spectra: dict[str, Spectrum], axis: Ax
         ratio.errorbar(
             middle[filled], value, error, color=colour, fmt=".", markersize=3, linewidth=0.8
         )
-        ratios.append(value)
+        far = value > MOST
+        ratio.plot(middle[filled][far], np.full(far.sum(), 0.96 * MOST), "^", c=colour, ms=4)
     axes.set(yscale="log", ylabel="fraction of background")
     axes.set_ylim(log_limits([spectrum.shares for spectrum in spectra.values()]))
     axes.legend()
     axis.dress(ratio)
     axes.tick_params(labelbottom=False)
-    drawn = np.concatenate(ratios)
-    ratio.set(yscale="log", ylim=(drawn.min() / 1.5, drawn.max() * 1.5), ylabel="to all")
+    ratio.set(ylim=(0, MOST), ylabel="to all")
 
 
 def log_limits(shapes: list[Floats]) -> tuple[float, float]:

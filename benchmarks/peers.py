@@ -1,0 +1,76 @@
+"""What users would otherwise write for cuts at fixed efficiencies given several attributes.
+
+Both take attributes as they come, standardised, and give the cut at an efficiency like our methods.
+"""
+
+import math
+
+import numpy as np
+from scipy.special import ndtri
+
+
+class ZukoFlow:
+    """A conditional spline flow of zuko: three layers, two hidden ones of 64, 20 epochs."""
+
+    def fit(self, scores, attributes):
+        import torch
+        import zuko
+
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        self.sorted = np.sort(scores)
+        self.centre, self.scale = attributes.mean(axis=0), attributes.std(axis=0)
+        rank = np.searchsorted(self.sorted, scores, side="right") / (len(scores) + 1)
+        target = torch.tensor(ndtri(rank), dtype=torch.float32)[:, None]
+        context = self._context(attributes)
+        self.flow = zuko.flows.NSF(1, context.shape[1], transforms=3, hidden_features=(64, 64))
+        optimiser = torch.optim.Adam(self.flow.parameters(), lr=2e-3)
+        epochs, batch = 20, 1024
+        steps = len(scores) // batch
+        for epoch in range(epochs):
+            order = torch.randperm(len(scores))[: steps * batch].reshape(steps, batch)
+            for i, rows in enumerate(order):
+                phase = (epoch * steps + i) / (epochs * steps)
+                optimiser.param_groups[0]["lr"] = 2e-3 * (1 + math.cos(math.pi * phase)) / 2
+                loss = -self.flow(context[rows]).log_prob(target[rows]).mean()
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+        return self
+
+    def threshold(self, efficiency, attributes):
+        import torch
+
+        with torch.no_grad():
+            level = torch.full((len(attributes), 1), float(ndtri(1 - efficiency)))
+            latent = self.flow(self._context(attributes)).transform.inv(level)[:, 0]
+        rank = 0.5 * (1 + torch.erf(latent.double() / math.sqrt(2))).numpy()
+        return np.quantile(self.sorted, np.clip(rank, 0, 1))
+
+    def _context(self, attributes):
+        import torch
+
+        return torch.tensor((attributes - self.centre) / self.scale, dtype=torch.float32)
+
+
+class LightGBMQuantiles:
+    """Boosted trees for the pinball loss, one model an efficiency."""
+
+    def fit(self, scores, attributes):
+        self.events = scores, attributes
+        return self
+
+    def threshold(self, efficiency, attributes):
+        import lightgbm
+
+        model = lightgbm.LGBMRegressor(
+            objective="quantile",
+            alpha=1 - efficiency,
+            n_estimators=200,
+            learning_rate=0.05,
+            min_child_samples=200,
+            n_jobs=1,
+            verbose=-1,
+        )
+        scores, own = self.events
+        return model.fit(own, scores).predict(attributes)
