@@ -2,12 +2,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.interpolate import RegularGridInterpolator
 from scipy.stats import norm
 
-from unsculpt.decorrelators.common.empirical import count_below
+from unsculpt.decorrelators.common.empirical import Search, count_below
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF, between, between_even
 
 numbers = st.floats(-1e150, 1e150)
@@ -91,8 +91,29 @@ def test_count_below_at_any_number_of_nodes(count):
     np.testing.assert_array_equal(count_below(nodes, values), np.searchsorted(nodes, values))
 
 
+@given(
+    st.lists(numbers, min_size=2, max_size=40, unique=True),
+    st.lists(numbers, max_size=40),
+    st.sampled_from([1.0, 1e-300, 1e150]),
+)
+def test_a_search_finds_the_node_before_at_any_scale(nodes, others, scale):
+    nodes = np.unique(np.array(nodes) * scale)
+    assume(len(nodes) > 1)
+    values = np.concatenate([nodes, np.array(others) * scale])
+    expected = np.searchsorted(nodes[1:-1], values)
+    np.testing.assert_array_equal(Search(nodes).before(values), expected)
+
+
+def test_a_search_among_nodes_that_crowd_in_a_tail():
+    random = np.random.default_rng(1)
+    nodes, values = np.sort(random.lognormal(0, 4, 1024)), random.lognormal(0, 4, 10_000)
+    expected = np.searchsorted(nodes[1:-1], values)
+    np.testing.assert_array_equal(Search(nodes).before(values), expected)
+
+
 def test_between_says_where_between_two_nodes():
-    left, share = between(np.array([0.0, 1.0, 3.0]), np.array([0.0, 0.25, 1.0, 2.0, 3.0, 5.0]))
+    nodes = Search(np.array([0.0, 1.0, 3.0]))
+    left, share = between(nodes, np.array([0.0, 0.25, 1.0, 2.0, 3.0, 5.0]))
     np.testing.assert_array_equal(left, [0, 0, 0, 1, 1, 1])
     np.testing.assert_array_equal(share, [0, 0.25, 1, 0.5, 1, 2])
 
@@ -101,7 +122,7 @@ def test_between_says_where_between_two_nodes():
 def test_nodes_at_equal_distances_need_no_search(count):
     nodes = np.linspace(-1, 1, count)
     values = np.concatenate([nodes, np.random.default_rng(0).uniform(-1, 1, 10_000)])
-    (one, share), (other, rest) = between(nodes, values), between_even(nodes, values)
+    (one, share), (other, rest) = between(Search(nodes), values), between_even(nodes, values)
     np.testing.assert_allclose(one + share, other + rest, atol=1e-12)
     assert other.max() == count - 2
 

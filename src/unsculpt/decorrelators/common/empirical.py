@@ -17,6 +17,8 @@ from unsculpt.saving import Arrays
 ATOM = 1e-3
 # An event stands for so many at most, on average, and its weight is so many times a common part.
 MOST_COPIES, MOST_PARTS = 10, 4
+# Of a search: buckets, and the steps from the first node of one that is not crowded.
+BUCKETS, STEPS = 2**12, (2, 1)
 MOST_EVENTS = 2**22  # beyond, a few more or less change nothing of what can be resolved
 
 
@@ -82,6 +84,10 @@ class EmpiricalCDF:
         values, first, counts = np.unique(self.quantiles, return_index=True, return_counts=True)
         return values, self.levels[first], self.levels[first + counts - 1]
 
+    @cached_property
+    def _search(self) -> Search:
+        return Search(self.steps[0])
+
     @property
     def range(self) -> tuple[float, float]:
         """Where the sample ends."""
@@ -91,7 +97,7 @@ class EmpiricalCDF:
         """Return the levels below and up to each value, and rise and run of the slope there."""
         knots, start, end = self.steps
         scale = knots[-1] - knots[0]
-        left = node_before(knots, values)
+        left = self._search.before(values)
         right = left + 1
         # Rise and run stay apart: between scores that nearly underflow the slope overflows.
         before, after, begin = knots.take(left), knots.take(right), end.take(left)
@@ -194,9 +200,44 @@ def count_below(nodes: Floats, values: Floats) -> NDArray[np.int64]:
     return found
 
 
-def node_before(nodes: Floats, values: Floats) -> NDArray[np.int64]:
-    """Return the node before each value; for those beyond the ends, the first or last but one."""
-    return count_below(nodes[1:-1], values)
+class Search:
+    """Finds the node before each of many values, among nodes that increase.
+
+    Equal buckets of the range know where their nodes begin, so most values are two steps away.
+    Where nodes crowd, as in a tail, few values lie: these are found by halving.
+
+    >>> Search(np.array([0.0, 1.0, 2.0, 8.0])).before(np.array([-1.0, 1.5, 7.0, 9.0]))
+    array([0, 1, 2, 2])
+    """
+
+    def __init__(self, nodes: Floats) -> None:
+        self.nodes, self._inner = nodes, nodes[1:-1]
+        low, high = self.nodes[[0, -1]]
+        with np.errstate(over="ignore", divide="ignore"):
+            scale = BUCKETS / (high - low)
+        # Where the range is too small or too large for a scale, everything is in one bucket.
+        self._low, self._scale = low, scale if np.isfinite(scale) else 0.0
+        filled = self._bucket(self._inner)
+        self._first = np.searchsorted(filled, np.arange(BUCKETS))
+        self._crowded = np.bincount(filled, minlength=BUCKETS) > sum(STEPS)
+        self._padded = np.concatenate([self._inner, np.full(sum(STEPS), np.inf)])
+
+    def _bucket(self, values: Floats) -> NDArray[np.int64]:
+        if not self._scale:
+            return np.zeros(len(values), dtype=np.int64)
+        with np.errstate(over="ignore"):
+            place = (values - self._low) * self._scale
+        return np.clip(place, 0, BUCKETS - 1, out=place).astype(np.int64)
+
+    def before(self, values: Floats) -> NDArray[np.int64]:
+        """Return the node before each; for those beyond the ends, the first or last but one."""
+        bucket = self._bucket(values)
+        found = self._first.take(bucket)
+        for step in STEPS:
+            found += step * (self._padded[step - 1 :].take(found) < values)
+        rest = np.flatnonzero(self._crowded.take(bucket))
+        found[rest] = count_below(self._inner, values[rest])
+        return found
 
 
 def _with_atoms(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
-from unsculpt.decorrelators.common.empirical import EmpiricalCDF, node_before
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF, Search
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
 
@@ -36,6 +37,10 @@ class TableCDF:
     score: Floats
     values: Floats
 
+    @cached_property
+    def _search(self) -> Search:
+        return Search(self.score)
+
     @property
     def range(self) -> tuple[float, float]:
         """Where the scores of the fit end."""
@@ -49,7 +54,7 @@ class TableCDF:
     def cdf(self, score: Floats, features: Floats) -> Floats:
         """Return P(background score <= score | attribute)."""
         row, upper = between_even(self.attribute, features[:, 0])
-        column, right = between(self.score, self.coordinate(score))
+        column, right = between(self._search, self.coordinate(score))
         width, values = len(self.score), self.values.ravel()
         here = row * width + column
         # At the nodes of the score before and after, on the way between those of the attribute.
@@ -92,6 +97,10 @@ class TensorCDF:
     score: Floats
     values: Floats
 
+    @cached_property
+    def _search(self) -> Search:
+        return Search(self.score)
+
     @property
     def range(self) -> tuple[float, float]:
         """Where the scores of the fit end."""
@@ -100,7 +109,7 @@ class TensorCDF:
     def cdf(self, score: Floats, features: Floats) -> Floats:
         """Return P(background score <= score | attributes)."""
         here, ways = self._cells(features)
-        column, right = between(self.score, self.coordinate(score))
+        column, right = between(self._search, self.coordinate(score))
         return _mixed(self.values.ravel(), here + column, [*ways, (1, right)])
 
     def inverse(self, level: Floats, features: Floats) -> Floats:
@@ -133,9 +142,9 @@ class TensorCDF:
         return graph.interpolate(axes, self.values)
 
 
-def between(nodes: Floats, values: Floats) -> tuple[NDArray[np.int64], Floats]:
+def between(search: Search, values: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Return the node before each value, and its share of the way to the next one."""
-    left = node_before(nodes, values)
+    left, nodes = search.before(values), search.nodes
     start = nodes.take(left)
     return left, (values - start) / (nodes[1:].take(left) - start)
 
