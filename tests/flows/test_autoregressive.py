@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from unsculpt.flows import AutoregressiveFlow
-from unsculpt.flows.autoregressive import BINS, TAIL_BOUND, AutoregressiveLayer
+from unsculpt.flows.autoregressive import BINS, TAIL_BOUND, AutoregressiveFlow, AutoregressiveLayer
 
 ATTRIBUTES = np.array([0.4, -0.7])
 

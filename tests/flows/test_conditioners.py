@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from unsculpt.flows import ResidualConditioner, SmoothConditioner
+from unsculpt.flows.conditioners import ResidualConditioner, SmoothConditioner
 
 
 @eqx.filter_jit

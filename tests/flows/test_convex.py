@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from unsculpt.flows import ConvexPotential, inverse_transport, transport
+from unsculpt.flows.convex import ConvexPotential, inverse_transport, transport
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from unsculpt.flows import ResidualConditioner, SmoothConditioner, SplineFlow
+from unsculpt.flows.conditioners import ResidualConditioner, SmoothConditioner
+from unsculpt.flows.spline_flow import SplineFlow
 
 RECIPES = [SplineFlow.paper, SplineFlow.smooth]
 POINTS = 20_001  # everywhere, so that a flow is compiled once

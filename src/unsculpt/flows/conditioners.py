@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from unsculpt.flows.numbers import BLOCKS
+
 
 class ResidualConditioner(eqx.Module):
     """The paper's conditioner: residual blocks of ReLU layers, one network for each layer.
@@ -20,7 +22,13 @@ class ResidualConditioner(eqx.Module):
     last: eqx.nn.Linear
 
     def __init__(
-        self, features: int, outputs: int, *, key: PRNGKeyArray, width: int = 64, blocks: int = 2
+        self,
+        features: int,
+        outputs: int,
+        *,
+        key: PRNGKeyArray,
+        width: int = 64,
+        blocks: int = BLOCKS,
     ) -> None:
         keys = iter(jax.random.split(key, 2 * blocks + 2))
         self.first = eqx.nn.Linear(features, width, key=next(keys))

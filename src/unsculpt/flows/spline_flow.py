@@ -12,11 +12,9 @@ from jax.nn import sigmoid, softplus
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from unsculpt.flows.conditioners import ResidualConditioner, SmoothConditioner
+from unsculpt.flows.numbers import BINS, END, PLACES
 from unsculpt.flows.splines import spline_from
 
-BINS = 8
-PLACES = 4  # numbers that move the logit: a shift, a width, and another for each of its ends
-END = 4.0  # of the moved logit, where an end starts, smoothly: 2% of the events at each
 NUMBERS = 3 * BINS + 1  # of a spline: widths, heights and slopes
 
 

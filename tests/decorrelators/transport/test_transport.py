@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import unsculpt as us
 from unsculpt import TransportDecorrelator, metrics
 from unsculpt.datasets import toys
-from unsculpt.flows import transport
+from unsculpt.flows.convex import transport
 
 PLANE = helmert(3).T
 pytestmark = pytest.mark.filterwarnings("ignore:protected is outside")

@@ -227,7 +227,7 @@ class Search:
             return np.zeros(len(values), dtype=np.int64)
         with np.errstate(over="ignore"):
             place = (values - self._low) * self._scale
-        return np.clip(place, 0, BUCKETS - 1, out=place).astype(np.int64)
+        return np.asarray(np.clip(place, 0, BUCKETS - 1, out=place), dtype=np.int64)
 
     def before(self, values: Floats) -> NDArray[np.int64]:
         """Return the node before each; for those beyond the ends, the first or last but one."""

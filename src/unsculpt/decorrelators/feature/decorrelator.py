@@ -18,7 +18,7 @@ from unsculpt.inputs import Floats, Mask, count_events, score_columns, weight_co
 from unsculpt.saving import Arrays, Json
 
 if TYPE_CHECKING:
-    from unsculpt.flows import AutoregressiveFlow
+    from unsculpt.flows.autoregressive import AutoregressiveFlow
 
 
 class FeatureDecorrelator(Decorrelator):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unsculpt.devices import cores_as_devices, on_device
 from unsculpt.fitting import fit
 from unsculpt.fitting.parameters import with_parameters
-from unsculpt.flows import AutoregressiveFlow
+from unsculpt.flows.autoregressive import AutoregressiveFlow
 from unsculpt.inputs import Floats
 
 

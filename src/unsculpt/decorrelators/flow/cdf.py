@@ -11,18 +11,19 @@ from numpy.typing import NDArray
 
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES, TableCDF
+from unsculpt.decorrelators.flow.evaluation import Layer, inverse_of_mean, layers_of, mean_cdf
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
 
 if TYPE_CHECKING:
-    from unsculpt.flows import SplineFlow
+    from unsculpt.flows.spline_flow import SplineFlow
 
 
 @dataclass(frozen=True)
 class FlowCDF:
     """The conditional CDF of one score, the mean of an ensemble of flows.
 
-    JAX, which takes seconds to load and to compile, is asked only for what the table cannot tell.
+    JAX, which takes seconds to load and to compile, is asked only for densities and for the table.
 
     Attributes:
         coordinate: maps the score to [0, 1], where the flows live.
@@ -50,15 +51,13 @@ class FlowCDF:
 
     def at_jump(self, score: Floats, features: Floats) -> Floats:
         """Return the same without the table, whose nodes are too far apart next to an atom."""
-        return np.asarray(self._members(self.coordinate(score), features)[0].mean(axis=0))
+        return mean_cdf(self.recipe, self._layers, self.coordinate(score), features)
 
     def inverse(self, level: Floats, features: Floats) -> Floats:
         """Return the score whose `cdf` is `level`."""
         if self.table is not None:
             return self.table.inverse(level, features)
-        from unsculpt.decorrelators.flow.ensemble import invert
-
-        return self.coordinate.inverse(invert(self.flows, level, features))
+        return self.coordinate.inverse(inverse_of_mean(self.recipe, self._layers, level, features))
 
     def log_density(self, score: Floats, features: Floats) -> Floats:
         """Return the log of the mean density of the members, in units of the score."""
@@ -80,6 +79,10 @@ class FlowCDF:
     def range(self) -> tuple[float, float]:
         """Where the scores of the fit end."""
         return self.coordinate.range
+
+    @cached_property
+    def _layers(self) -> list[Layer]:
+        return layers_of(self.parameters)
 
     @cached_property
     def flows(self) -> SplineFlow:
@@ -106,7 +109,7 @@ class FlowCDF:
         """Return `cdf` as steps of a graph."""
         if self.table is not None:
             return self.table.graph(graph, score, features)
-        from unsculpt.decorrelators.flow.graph import mean_cdf
+        from unsculpt.decorrelators.flow.graph import graph_of_mean_cdf
 
         level = self.coordinate.graph(graph, score)
-        return mean_cdf(graph, self.flows, level, features)
+        return graph_of_mean_cdf(graph, self.flows, level, features)

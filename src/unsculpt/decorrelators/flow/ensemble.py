@@ -1,4 +1,4 @@
-"""Ensembles of flows: trained, evaluated, inverted. What needs JAX of a flow decorrelator."""
+"""Ensembles of flows: trained and evaluated. What needs JAX of a flow decorrelator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from unsculpt.devices import cores_as_devices, on_device
 from unsculpt.fitting import Fit, fit
 from unsculpt.fitting.parameters import with_parameters
-from unsculpt.flows import SplineFlow
+from unsculpt.flows.spline_flow import SplineFlow
 from unsculpt.inputs import Floats
 
 
@@ -54,12 +53,6 @@ def evaluate(flows: SplineFlow, level: Floats, features: Floats) -> tuple[Floats
     return cdf, log_density
 
 
-def invert(flows: SplineFlow, level: Floats, features: Floats) -> Floats:
-    """Return where the mean of the members' CDFs reaches each level."""
-    (score,) = on_device(_bisect, flows, level, features)
-    return score
-
-
 @eqx.filter_jit
 def _new(recipe: str, features: int, members: int, seed: int) -> SplineFlow:
     """Return untrained flows, stacked on the leading axis of every array."""
@@ -85,26 +78,6 @@ def _negative_log_likelihood(
 def _evaluate(
     flows: SplineFlow, score: Float[Array, " n"], features: Float[Array, "n f"]
 ) -> tuple[Float[Array, "members n"], Float[Array, "members n"]]:
-    return _ensemble(flows, score, features)
-
-
-@eqx.filter_jit
-def _bisect(
-    flows: SplineFlow, level: Float[Array, " n"], features: Float[Array, "n f"]
-) -> tuple[Float[Array, " n"]]:
-    """Find where the mean of the members reaches a level: a mean of inverses it is not."""
-
-    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
-        low, high = ends
-        middle = (low + high) / 2
-        below = _ensemble(flows, middle, features)[0].mean(axis=0) < level
-        return jnp.where(below, middle, low), jnp.where(below, high, middle)
-
-    low, high = jax.lax.fori_loop(0, 50, halve, (jnp.zeros_like(level), jnp.ones_like(level)))
-    return ((low + high) / 2,)
-
-
-def _ensemble(flows: SplineFlow, score: Array, features: Array) -> tuple[Array, Array]:
     def member(flow: SplineFlow) -> tuple[Array, Array]:
         return jax.vmap(flow)(score, features)
 

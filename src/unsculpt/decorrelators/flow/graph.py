@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from unsculpt.flows import SplineFlow
 from unsculpt.flows.graph import all_but_last, linear
-from unsculpt.flows.spline_flow import BINS, END, PLACES
+from unsculpt.flows.numbers import BINS, END, IDENTITY_SLOPE, LEAST, PLACES
+from unsculpt.flows.spline_flow import SplineFlow
 from unsculpt.graph import Graph, Value
 
-# FlowJAX's splines: least width and height of a bin, least slope at a knot, and what the network
-# adds to, so that an untrained spline is the identity.
-LEAST = 1e-3
-IDENTITY_SLOPE = np.log(np.expm1(1 - LEAST))
 
-
-def mean_cdf(graph: Graph, flows: SplineFlow, level: Value, features: Value) -> Value:
+def graph_of_mean_cdf(graph: Graph, flows: SplineFlow, level: Value, features: Value) -> Value:
     """Return the mean of the members' conditional CDFs, evaluated side by side: (members, n, 1)."""
     for conditioner in flows.conditioners:
         hidden, last = all_but_last(graph, conditioner, features)

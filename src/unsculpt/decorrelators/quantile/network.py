@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unsculpt.devices import cores_as_devices, on_device
 from unsculpt.fitting import Fit, fit
 from unsculpt.fitting.parameters import with_parameters
-from unsculpt.flows import SmoothConditioner
+from unsculpt.flows.conditioners import SmoothConditioner
 from unsculpt.inputs import Floats
 
 HIDDEN, WIDTH = 3, 64

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from unsculpt.devices import cores_as_devices, on_device
 from unsculpt.fitting import fit
 from unsculpt.fitting.parameters import parameters_of, with_parameters
-from unsculpt.flows import ConvexPotential, inverse_transport, transport
+from unsculpt.flows.convex import ConvexPotential, inverse_transport, transport
 from unsculpt.inputs import Floats
 from unsculpt.saving import Arrays
 
