@@ -1,15 +1,17 @@
 """Which estimator is closest to ideal on shapes that nothing was chosen on?
 
     python benchmarks/estimators.py [--first 1000] [--shapes 50] [--events 110000] [--attributes 1]
-        [--methods spline flow quantile knn] [--simple] [--processes 1]
+        [--methods spline flow quantile knn] [--simple | --tail] [--processes 1]
 
 Each shape of benchmarks/shapes.py is drawn once and fitted by every method. With one attribute:
 the ratio to the ideal of 770,000 test events at 50, 10 and 1% of the background kept, with the
 excess at infinite test statistics; one is ideal. With two: the chi2 per cell expected in 200 cells
 of a million test events at 50, 10, 5 and 1%; one is ideal. Efficiencies that an atom of the score
-makes impossible are left out. `zuko` and `lightgbm` are peers (benchmarks/peers.py). Seeds below
-1,000 are for choosing. `--simple` takes shapes of one attribute with one bump or step and one
-noise.
+makes impossible are left out. Seeds below 1,000 are for choosing.
+
+`--simple` takes shapes of one attribute with one bump or step and one noise, `--tail` shapes whose
+bumps and steps lie in the last 3% of the events. `zuko`, `lightgbm`, `map` and `blend`, the mean of
+our spline's and flow's CDFs, are in benchmarks/peers.py.
 """
 
 import argparse
@@ -18,7 +20,7 @@ import warnings
 
 import numpy as np
 from joblib import Parallel, delayed
-from peers import LightGBMQuantiles, ZukoFlow
+from peers import Blend, LightGBMQuantiles, NeighboursMap, ZukoFlow
 from shapes import chi2_per_cell, exact_cut, grid, ratio_to_ideal, shape, simple
 
 from unsculpt import (
@@ -35,6 +37,8 @@ METHODS = {
     "quantile": QuantileDecorrelator,
     "zuko": ZukoFlow,
     "lightgbm": LightGBMQuantiles,
+    "map": NeighboursMap,
+    "blend": Blend,
 }
 EFFICIENCIES = {1: (0.5, 0.1, 0.01), 2: (0.5, 0.1, 0.05, 0.01)}
 
@@ -71,7 +75,8 @@ def measure(name, truth, scores, attributes, points):
 def fit_all(seed, arguments):
     """Return the numbers and seconds of every method on one shape, and the shape's name."""
     warnings.filterwarnings("ignore", ".*is outside the fitted")
-    truth = simple(seed) if arguments.simple else shape(seed, arguments.attributes)
+    where = (0.97, 0.999) if arguments.tail else (0.05, 0.95)
+    truth = simple(seed) if arguments.simple else shape(seed, arguments.attributes, where)
     scores, attributes = truth.sample(arguments.events, seed)
     if arguments.attributes == 1:
         points = grid(truth, 5_000)
@@ -94,6 +99,7 @@ def main() -> None:
     arguments.add_argument("--attributes", type=int, default=1, choices=[1, 2])
     arguments.add_argument("--methods", nargs="+", default=["spline", "flow", "quantile", "knn"])
     arguments.add_argument("--simple", action="store_true")
+    arguments.add_argument("--tail", action="store_true")
     arguments.add_argument("--processes", type=int, default=1)
     arguments = arguments.parse_args()
 

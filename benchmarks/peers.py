@@ -1,12 +1,16 @@
 """What users would otherwise write for cuts at fixed efficiencies given several attributes.
 
-Both take attributes as they come, standardised, and give the cut at an efficiency like our methods.
+They take attributes as they come and give the cut at an efficiency like our methods.
 """
 
 import math
 
 import numpy as np
+from scipy.interpolate import RegularGridInterpolator
 from scipy.special import ndtri
+from sklearn.neighbors import NearestNeighbors
+
+from unsculpt import FlowDecorrelator, SplineDecorrelator
 
 
 class ZukoFlow:
@@ -74,3 +78,50 @@ class LightGBMQuantiles:
         )
         scores, own = self.events
         return model.fit(own, scores).predict(attributes)
+
+
+class NeighboursMap:
+    """The quantile of the nearest 500 events at the nodes of a grid, linear between them.
+
+    Each attribute by the rank of its values, so that its units do not matter.
+    """
+
+    neighbours, nodes = 500, {1: 200, 2: 40, 3: 12, 4: 8}
+
+    def fit(self, scores, attributes):
+        self.scores, self.sorted = scores, np.sort(attributes, axis=0)
+        self.search = NearestNeighbors(n_neighbors=self.neighbours).fit(self._ranks(attributes))
+        return self
+
+    def threshold(self, efficiency, attributes):
+        number = attributes.shape[1]
+        axis = np.linspace(0, 1, self.nodes[number])
+        grid = np.stack(np.meshgrid(*[axis] * number, indexing="ij"), axis=-1).reshape(-1, number)
+        near = self.search.kneighbors(grid, return_distance=False)
+        cuts = np.quantile(self.scores[near], 1 - efficiency, axis=1)
+        table = cuts.reshape([len(axis)] * number)
+        return RegularGridInterpolator([axis] * number, table)(self._ranks(attributes))
+
+    def _ranks(self, attributes):
+        ranks = [np.searchsorted(s, x) for s, x in zip(self.sorted.T, attributes.T, strict=True)]
+        return np.stack(ranks, axis=1) / len(self.sorted)
+
+
+class Blend:
+    """The mean of the CDFs of our spline and our flow."""
+
+    def fit(self, scores, attributes):
+        self.models = [
+            m.fit(scores, attributes) for m in (SplineDecorrelator(), FlowDecorrelator())
+        ]
+        return self
+
+    def threshold(self, efficiency, attributes):
+        cuts = [model.threshold(efficiency, attributes) for model in self.models]
+        low, high = np.minimum(*cuts), np.maximum(*cuts)
+        for _ in range(50):
+            middle = (low + high) / 2
+            level = sum(model.transform(middle, attributes) for model in self.models) / 2
+            below = level < 1 - efficiency
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return (low + high) / 2

@@ -91,11 +91,14 @@ class Noise:
         return np.where(of_second, self.second.ppf(inside), self.first.ppf(inside))
 
 
-def shape(seed: int, attributes: int = 1) -> Shape:
-    """Return the shape of a seed, of one attribute or of two correlated ones."""
+def shape(seed: int, attributes: int = 1, where: tuple[float, float] = (0.05, 0.95)) -> Shape:
+    """Return the shape of a seed, of one attribute or of two correlated ones.
+
+    `where`: between which quantiles of one attribute bumps and steps lie.
+    """
     random = np.random.default_rng([20, attributes, seed])
     spectrum, draw = _spectrum(random)
-    centres = draw(np.linspace(0.05, 0.95, 19))
+    centres = draw(np.linspace(*where, 19))
     if attributes == 1:
         place, values = draw, lambda uniform: draw(uniform[:, 0])[:, None]
     else:
