@@ -98,20 +98,22 @@ def shape(seed: int, attributes: int = 1, where: tuple[float, float] = (0.05, 0.
     """
     random = np.random.default_rng([20, attributes, seed])
     spectrum, draw = _spectrum(random)
-    centres = draw(np.linspace(*where, 19))
+    centres, ends = draw(np.linspace(*where, 19)), draw(np.array([0.05, 0.95]))
     if attributes == 1:
         place, values = draw, lambda uniform: draw(uniform[:, 0])[:, None]
     else:
         spectrum, (place, values, centres) = "mass and pT", _mass_and_momentum(random)
-    pieces = [_piece(random, centres) for _ in range(random.integers(1, 3))]
+        ends = centres[[0, -1]]
+    pieces = [_piece(random, centres, ends) for _ in range(random.integers(1, 3))]
     size = [random.choice([-1, 1]) * random.uniform(0.4, 1.5) for _ in pieces]
-    stretch_name, stretch = _piece(random, centres)
+    stretch_name, stretch = _piece(random, centres, ends)
     if attributes == 2:
-        second_name, second = _piece(random, place(np.linspace(0.05, 0.95, 19)), in_momentum=True)
+        places = place(np.linspace(0.05, 0.95, 19))
+        second_name, second = _piece(random, places, places[[0, -1]], in_momentum=True)
         pieces.append((second_name, second))
         size.append(random.uniform(-0.8, 0.8))
     log_stretch = random.uniform(-0.5, 0.5)
-    noise_name, noise = _noise(random, centres)
+    noise_name, noise = _noise(random, centres, ends)
 
     def response(x: np.ndarray) -> np.ndarray:
         return sum(a * f(x) for a, (_, f) in zip(size, pieces, strict=True))
@@ -213,9 +215,13 @@ def _mass_and_momentum(random: np.random.Generator) -> tuple[Function, Function,
 
 
 def _piece(
-    random: np.random.Generator, centres: np.ndarray, *, in_momentum: bool = False
+    random: np.random.Generator,
+    centres: np.ndarray,
+    ends: np.ndarray,
+    *,
+    in_momentum: bool = False,
 ) -> tuple[str, Function]:
-    """Return a bump, a step or a slope of size one along the mass or the momentum."""
+    """Return a bump, a step or, between the ends, a slope of size one along mass or momentum."""
     kind = random.choice(["bump", "step", "slope"])
     centre, axis = random.choice(centres), int(in_momentum)
     scale = 4 if in_momentum else 1
@@ -226,16 +232,16 @@ def _piece(
     if kind == "step":
         width = scale * random.uniform(3, 15)
         return f"step at {centre:.0f}", lambda x: np.tanh((x[:, axis] - centre) / width)
-    low, high = centres[[0, -1]]
+    low, high = ends
     if random.random() < 0.5:
         return "slope", lambda x: (x[:, axis] - low) / (high - low)
     return "slope in the logarithm", lambda x: np.log(x[:, axis] / low) / np.log(high / low)
 
 
-def _noise(random: np.random.Generator, centres: np.ndarray) -> tuple[str, Noise]:
+def _noise(random: np.random.Generator, centres: np.ndarray, ends: np.ndarray) -> tuple[str, Noise]:
     kind = random.choice(["normal", "logistic", "skewed", "heavy-tailed", "two populations"])
     if kind == "two populations":
-        name, piece = _piece(random, centres)
+        name, piece = _piece(random, centres, ends)
         mean, size = random.uniform(0.15, 0.4), random.uniform(-1, 1)
 
         def share(x: np.ndarray) -> np.ndarray:

@@ -27,8 +27,8 @@ from unsculpt.saving import Arrays, Json
 
 # Where the cut is measured if there are several attributes: at these many events.
 ANCHORS = 2000
-# Between anchors: the mean over these many, the nearer the more.
-AROUND = 8
+# Between anchors: the mean over these many, the nearer the more. More would smooth once again.
+AROUND = 4
 APART = 1e6  # between categories, where the range of a continuous attribute is two
 
 
