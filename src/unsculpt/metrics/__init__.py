@@ -14,6 +14,7 @@ from unsculpt.metrics.in_bins import (
 )
 from unsculpt.metrics.independence import Flatness, TooFewEventsError, flatness_test
 from unsculpt.metrics.limits import Ideal, ideal_inverse_jsd
+from unsculpt.metrics.neighbours import cramer_von_mises_among_neighbours
 from unsculpt.metrics.region import signal_window
 from unsculpt.metrics.sculpting import inverse_jsd, jensen_shannon, jsd
 from unsculpt.metrics.separation import auc, rejection, threshold
@@ -30,6 +31,7 @@ __all__ = [
     "auc_in_bins",
     "bin_edges",
     "bootstrap",
+    "cramer_von_mises_among_neighbours",
     "cramer_von_mises_in_bins",
     "efficiency_in_bins",
     "expected_auc",
