@@ -19,7 +19,7 @@ def test_too_short_a_training_is_noticed(method):
         method(members=MEMBERS, epochs=1).fit(toy.score, {"mass": toy.protected})
 
 
-@pytest.mark.parametrize("toy", [toys.tagger, toys.atoms])
+@pytest.mark.parametrize("toy", [toys.tagger, pytest.param(toys.atoms, marks=pytest.mark.slow)])
 def test_a_good_fit_is_silent(toy):
     toy = toy(EVENTS, 0, seed=1)
     with warnings.catch_warnings():
@@ -27,6 +27,7 @@ def test_a_good_fit_is_silent(toy):
         FlowDecorrelator(members=MEMBERS).fit(toy.score, toy.protected)
 
 
+@pytest.mark.slow
 def test_a_score_of_two_values_is_no_misfit():
     random = np.random.default_rng(2)
     mass = random.uniform(50, 300, EVENTS)
@@ -36,6 +37,7 @@ def test_a_score_of_two_values_is_no_misfit():
         FlowDecorrelator(members=MEMBERS).fit(score, mass)
 
 
+@pytest.mark.slow
 def test_the_score_that_is_not_followed_is_named():
     random = np.random.default_rng(0)
     mass = random.random(EVENTS)
