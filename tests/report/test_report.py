@@ -201,3 +201,11 @@ def test_bad_input_is_named_and_nothing_written(toy, exact, tmp_path, monkeypatc
             names=given["names"],
         )
     assert not list(tmp_path.iterdir())
+
+
+def test_folds_reach_a_crossfit(toy):
+    model = us.CrossFit(us.KNNDecorrelator(), folds=3)
+    number = np.arange(len(toy.score))[::-1]
+    flat = model.fit_transform(toy.score, toy.protected, event=number)
+    events = Events.prepare(model, toy.score, toy.protected, toy.label, None, None, 50, number)
+    np.testing.assert_array_equal(events.scores["decorrelated score"], flat)

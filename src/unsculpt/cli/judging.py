@@ -104,11 +104,11 @@ def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]
 def decorrelated(model: Decorrelator, sample: Sample) -> Floats:
     """Return the new scores of events, those beyond the fitted range included."""
     inside = copy.copy(model)
-    if "outside" in model.get_params():
-        inside.set_params(outside="clip")  # what is held out may lie a little beyond the fit
+    inside.outside = "clip"  # what is held out may lie a little beyond the fit
+    more = {} if sample.event is None else {"event": sample.event}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return inside.transform(sample.scores, sample.protected)
+        return inside.transform(sample.scores, sample.protected, **more)
 
 
 def table(judged: list[dict[str, Any]]) -> Table:

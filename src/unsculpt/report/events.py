@@ -36,6 +36,7 @@ class Events:
         sample_weight: ArrayLike | None,
         names: Sequence[str] | None,
         bins: int | ArrayLike,
+        event: ArrayLike | None = None,
     ) -> Events:
         """Decorrelate the score and leave out the events that have no decorrelated one."""
         raw = numbers(scores, "scores")
@@ -51,7 +52,7 @@ class Events:
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            flat = model.transform(raw, protected)
+            flat = model.transform(raw, protected, **({} if event is None else {"event": event}))
         known = np.isfinite(flat)
         categories = _categories(model, found)
         drawn = [c.astype(str) if i in categories else c for i, c in enumerate(columns)]
