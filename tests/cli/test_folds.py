@@ -1,13 +1,18 @@
 """`unsculpt fit --folds`: every event judged and transformed by a model that has not seen it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import unsculpt as us
-from unsculpt.files import scan
+from unsculpt import metrics
+from unsculpt.cli.judging import decorrelated, judge, verdicts
+from unsculpt.datasets import toys
+from unsculpt.files import Sample, scan
+from unsculpt.inputs import Columns
 
 COLUMNS = ["--score", "tagger", "--protect", "mass", "--background", "label == 0"]
 FOLDS = ["--method", "knn", "--folds", 3]
@@ -40,7 +45,7 @@ def test_there_and_back(ending, unsculpt, numbered, save, tmp_path):
     answer = unsculpt("fit", path, *COLUMNS, *FOLDS, "--fold-by", "event", "-o", output)
     assert answer.exit_code == 0, answer.output
     assert "on 800 background events in 3 folds by event in" in answer.output
-    assert "On 800 background events transformed by models that have not" in answer.output
+    assert "On 800 background events in 3 folds, by models that have not" in answer.output
     flat = tmp_path / f"flat.{ending}"
     answer = unsculpt("apply", output, path, "-o", flat)
     assert "mass was outside the fitted range in 1 of 1,000" in answer.output
@@ -88,6 +93,32 @@ def test_splines_and_two_attributes_that_refuse_what_is_outside(unsculpt, number
     assert us.load(output).outside == "raise"
     answer = unsculpt("apply", output, path, "-o", tmp_path / "b.parquet")
     assert answer.exit_code == 0, answer.output
+
+
+def test_folds_are_judged_one_by_one():
+    """All together look too flat: what is high in one fold is low in the models of the others."""
+    toy = toys.tagger(8000, 0, seed=1)
+    model = us.CrossFit(us.KNNDecorrelator(0.5, neighbours=40), folds=5)
+    model.source_ = {"score": ["tagger"]}
+    label, number = np.zeros(8000, np.int8), np.arange(8000)
+    mass = Columns(mass=toy.protected)
+    sample = Sample(toy.score, mass, label, None, number, 8000, 0)
+    model.fit(sample.scores, mass, event=number)
+    flat = decorrelated(model, sample)
+    together = metrics.flatness_test(flat >= 0, mass)
+    assert together.chi2 < 0.5 * together.degrees
+    (verdict,) = verdicts(model, sample, flat)
+    assert verdict.test.chi2 > 0.9 * verdict.test.degrees
+    assert set(verdict.test.worst) == {"fold", "mass"}
+    alone = [judge(model, replace(sample[k], event=None), flat[k]) for k in fifths(number)]
+    raw, new = judge(model, sample, flat)
+    each = [rows[1]["inverse_jsd"] for rows in alone]
+    assert new["inverse_jsd"] == pytest.approx(np.mean(each))
+    assert raw["rejection"] is None
+
+
+def fifths(number):
+    return [number % 5 == k for k in range(5)]
 
 
 def test_info_and_export(unsculpt, numbered, save, tmp_path):

@@ -12,6 +12,7 @@ from unsculpt.plots.axis import Axis
 from unsculpt.report import write_report
 from unsculpt.report.events import Events
 from unsculpt.report.pictures import pictures
+from unsculpt.report.verdict import flatness
 
 
 @pytest.fixture(scope="module")
@@ -209,3 +210,4 @@ def test_folds_reach_a_crossfit(toy):
     flat = model.fit_transform(toy.score, toy.protected, event=number)
     events = Events.prepare(model, toy.score, toy.protected, toy.label, None, None, 50, number)
     np.testing.assert_array_equal(events.scores["decorrelated score"], flat)
+    assert "fold" in flatness(events, flat > 0).worst

@@ -319,7 +319,7 @@ def _print_fit(answer: dict[str, Any], verdicts: list[str]) -> None:
     if answer["judged"]:
         console.print(table(answer["judged"]))
         cut = "50% signal efficiency" if answer["signal"] else "half of the background"
-        how = "transformed by models that have not seen them" if folds else "held out"
+        how = f"in {folds} folds, by models that have not seen them" if folds else "held out"
         console.print(
             f"[dim]On {answer['held_out']:,} background events {how}, cut at {cut}. R50: "
             "background rejection. 1/JSD50: how little the cut sculpts the background; ideal is "

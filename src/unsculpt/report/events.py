@@ -18,13 +18,18 @@ from unsculpt.plots.axis import Axis
 
 @dataclass(frozen=True)
 class Events:
-    """The score as it came and decorrelated, labels, weights, and an axis for each attribute."""
+    """The score as it came and decorrelated, labels, weights, and an axis for each attribute.
+
+    Attributes:
+        fold: of each event, as text, where it is known.
+    """
 
     scores: dict[str, Floats]
     labels: Floats
     weight: Floats | None
     axes: list[Axis]
     notes: list[str]
+    fold: NDArray[Any] | None = None
 
     @classmethod
     def prepare(
@@ -66,7 +71,12 @@ class Events:
                 for i, (name, column) in enumerate(zip(names, drawn, strict=True))
             ],
             [str(warning.message) for warning in caught],
+            None if event is None else _fold(model, event)[known],
         )
+
+
+def _fold(model: Any, event: ArrayLike) -> NDArray[Any]:
+    return (np.asarray(event) % len(model.models_)).astype(str)
 
 
 def _categories(model: Decorrelator, names: list[str]) -> set[int]:
