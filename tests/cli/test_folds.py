@@ -73,6 +73,17 @@ def test_rows_are_numbered_in_each_file(unsculpt, events, save, tmp_path):
     assert "row number" not in read(tmp_path / "one.parquet").column_names
 
 
+@pytest.mark.slow
+def test_workers_number_the_rows_alike(unsculpt, events, save, tmp_path):
+    parts = save(events[:301], "1.parquet"), save(events[301:], "2.parquet")
+    models = tmp_path / "here.unsculpt", tmp_path / "there.unsculpt"
+    for output, more in zip(models, ([], ["--workers", 2]), strict=True):
+        answer = unsculpt("fit", *parts, *COLUMNS, *FOLDS, "-o", output, *more)
+        assert answer.exit_code == 0, answer.output
+    here, there = (model.read_bytes() for model in models)
+    assert here == there
+
+
 def test_answers_scripts_and_an_expression(unsculpt, numbered, save, tmp_path):
     path, output = save(numbered, "a.parquet"), tmp_path / "w.unsculpt"
     how = ["--fold-by", "event // 10", "--weight", "w", "-o", output, "--json"]
