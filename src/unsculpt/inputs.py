@@ -222,6 +222,25 @@ def check_fraction(value: float, name: str) -> None:
         raise ValueError(f"{name} is {value}; expected a number between 0 and 1, such as 0.5")
 
 
+def whole_numbers(values: Any, name: str, length: int, of: str = "scores") -> NDArray[np.integer]:
+    """Return one whole number per event, (n,), with all digits of large ones."""
+    array = as_array(values, name)
+    if array.dtype.kind not in "iu":
+        floats = numbers(array, name)
+        # From here on not every whole number is a double: two events would share one.
+        bad = floats[(floats != np.floor(floats)) | (np.abs(floats) > 2**53)]
+        if bad.size:
+            raise ValueError(
+                f"{name} is {bad[0]:.17g} and the like in {bad.size:,} of {floats.size:,} events; "
+                "expected whole numbers, those beyond 2**53 as integers"
+            )
+        array = floats.astype(np.int64)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}; expected one column (n,)")
+    same_length(length, of, **{name: len(array)})
+    return array
+
+
 def whole_number(value: Any, name: str, least: int = 1) -> int:
     """Return a whole number of at least so much."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:

@@ -5,6 +5,8 @@ correctionlib = pytest.importorskip("correctionlib")
 from correctionlib.schemav2 import CorrectionSet
 from sklearn.base import clone
 
+import unsculpt as us
+from unsculpt.datasets import toys
 from unsculpt.export import to_correctionlib
 
 EVENTS = 100_000
@@ -97,3 +99,15 @@ def test_a_method_without_a_table_is_refused(knn, tmp_path):
 def test_tolerance_must_be_positive(tagger, tmp_path, tolerance):
     with pytest.raises(ValueError, match="expected a positive number"):
         to_correctionlib(tagger.model, tmp_path / "model.json", tolerance=tolerance)
+
+
+def test_folds_are_exported_one_by_one(tmp_path):
+    toy = toys.smooth(1000, 0, seed=1)
+    model = us.CrossFit(us.SplineDecorrelator(), folds=2).fit(toy.score, toy.protected)
+    with pytest.raises(ValueError, match="a CrossFit has a model for each fold"):
+        to_correctionlib(model, tmp_path / "model.json")
+    low, high = toy.protected.min() - 1, toy.protected.max() + 1
+    flat = correction_of(model.models_[0], tmp_path)
+    found = [flat.evaluate(0.5, mass) for mass in (low, high)]
+    want = model.models_[0].transform([0.5, 0.5], [low, high])
+    np.testing.assert_allclose(found, want, atol=1e-3)

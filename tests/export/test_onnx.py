@@ -1,11 +1,18 @@
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 import unsculpt as us
+from unsculpt.classifiers import Classifier
 from unsculpt.export import to_onnx
+
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("spline", "chain")]
 
 
 def session_of(model, folder, **options):
@@ -107,6 +114,45 @@ class TestClassifierAndDecorrelator:
                 classifier=classifier,
                 method="decision_function",
             )
+
+
+class TestCrossFit:
+    @pytest.mark.parametrize("name", ["knn", "ddt", *SLOW])
+    def test_the_fold_is_an_input(self, name, request, tmp_path):
+        inner = request.getfixturevalue(name)
+        case = inner._replace(model=crossed(inner.model, inner))
+        scores, protected = case.hard_events(2_000)
+        fold = np.random.default_rng(0).integers(-1, 3, 2_000)
+        session = session_of(case.model, tmp_path)
+        assert session.get_inputs()[-1].name == "fold"
+        flat = session.run(None, scores | protected | {"fold": fold.astype(float)})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = case.model.transform(
+                np.column_stack(list(scores.values())), pd.DataFrame(protected), fold=fold
+            )
+        np.testing.assert_allclose(flat, expected.T, rtol=0, atol=1e-6)
+        assert np.isnan(flat).any() == (case.model.outside == "nan")
+
+    def test_of_a_classifier_and_its_map(self, tmp_path):
+        rng = np.random.default_rng(1)
+        mass, label = rng.uniform(50, 150, 900), rng.integers(2, size=900)
+        features = np.column_stack([mass + 50 * label, rng.normal(size=900) + label])
+        chain = Classifier(hidden=(8,), epochs=1).then(us.KNNDecorrelator())
+        model = us.CrossFit(chain, folds=3).fit(features, mass, label=label)
+        fold = np.arange(900) % 3
+        inputs = {"features": features, "protected": mass, "fold": fold.astype(float)}
+        (flat,) = session_of(model, tmp_path).run(None, inputs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = model.transform(features, mass, fold=fold)
+        np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-6)
+
+
+def crossed(model, case):
+    """The same method in three folds of the same events."""
+    scores = np.column_stack(list(case.scores.values()))
+    return us.CrossFit(clone(model), folds=3).fit(scores, pd.DataFrame(case.protected))
 
 
 class TestFile:

@@ -3,6 +3,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import unsculpt as us
+from unsculpt.datasets import toys
 from unsculpt.export import to_torch, to_torchscript
 
 
@@ -25,6 +27,14 @@ def test_same_numbers(case):
     flat = run(to_torch(case.model), tensors(scores, protected))
     expected = case.transform(scores, protected)
     np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-6)
+
+
+def test_the_fold_is_an_input():
+    toy, fold = toys.smooth(600, 0, seed=1), np.arange(600) % 4 - 1
+    model = us.CrossFit(us.KNNDecorrelator(), folds=3).fit(toy.score, toy.protected)
+    columns = [torch.tensor(column) for column in (toy.score, toy.protected, fold)]
+    expected = model.transform(toy.score, toy.protected, fold=fold)
+    np.testing.assert_allclose(run(to_torch(model), columns)[0], expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(

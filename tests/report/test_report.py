@@ -12,6 +12,7 @@ from unsculpt.plots.axis import Axis
 from unsculpt.report import write_report
 from unsculpt.report.events import Events
 from unsculpt.report.pictures import pictures
+from unsculpt.report.verdict import flatness
 
 
 @pytest.fixture(scope="module")
@@ -201,3 +202,12 @@ def test_bad_input_is_named_and_nothing_written(toy, exact, tmp_path, monkeypatc
             names=given["names"],
         )
     assert not list(tmp_path.iterdir())
+
+
+def test_folds_reach_a_crossfit(toy):
+    model = us.CrossFit(us.KNNDecorrelator(), folds=3)
+    number = np.arange(len(toy.score))[::-1]
+    flat = model.fit_transform(toy.score, toy.protected, event=number)
+    events = Events.prepare(model, toy.score, toy.protected, toy.label, None, None, 50, number)
+    np.testing.assert_array_equal(events.scores["decorrelated score"], flat)
+    assert "fold" in flatness(events, flat > 0).worst

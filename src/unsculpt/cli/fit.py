@@ -87,9 +87,28 @@ def fit(
         typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
     ] = "raise",
     hold_out: Annotated[
-        float,
-        typer.Option(min=0, max=0.9, help="Fraction of the background to judge the model on."),
-    ] = 0.2,
+        float | None,
+        typer.Option(
+            min=0,
+            max=0.9,
+            help="Fraction of the background to judge the model on; 0.2 if not given.",
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Hold out nothing: deal the events into so many folds, each transformed and "
+            "judged by a model fitted on the others.",
+        ),
+    ] = None,
+    fold_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Whole numbers whose remainder tells the fold, such as the event's number, as a "
+            "column or an expression; its row in the file if not given."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same events and seed: same model.")] = 0,
     scheduler: Scheduler = None,
     workers: Workers = None,
@@ -109,22 +128,34 @@ def fit(
       unsculpt fit 'run*.root:Events' --score 'log(dnn)' \\
           --protect mass --protect pt --weight w \\
           --background 'process == "qcd" and pt > 300' -o dnn.unsculpt
+      unsculpt fit events.root --score tagger --protect mass \\
+          --background 'label == 0' --folds 5 --fold-by event -o w.unsculpt
     """  # noqa: D301
     check_file(output)
+    if folds is None and fold_by is not None:
+        raise typer.BadParameter("it needs --folds, say 5", param_hint="--fold-by")
+    if folds is not None and hold_out is not None:
+        raise typer.BadParameter(
+            "with --folds nothing is held out; leave one of them away", param_hint="--hold-out"
+        )
     with explained(quiet=quiet):
-        from unsculpt.files import cluster, read_sample, scan
+        from unsculpt.files import ROW, cluster, read_sample, scan
 
         stream = scan(*events)
-        source = {
+        source: dict[str, Any] = {
             "score": score,
             "protected": protect,
             "background": background,
             "signal": signal,
             "weight": weight,
         }
+        if folds is not None:
+            source["fold_by"] = fold_by or ROW
         if method is None and len(protect) > 2:
             method = "flow"
-        to_read, to_count = _shares(stream, method, scheduler is not None or workers is not None)
+        clustered = scheduler is not None or workers is not None
+        # One histogram has no folds.
+        to_read, to_count = _shares(stream, method, clustered and folds is None)
         with cluster_if_any(scheduler, workers) as client:
             with progress("Reading", to_read.rows) as advance:
                 if client is None or to_count:
@@ -132,13 +163,19 @@ def fit(
                 else:
                     sample = cluster.read_sample(client, to_read, source, nan=nan, advance=advance)
             background_events = sample.label == 0
-            held = background_events & _some(len(sample.label), hold_out, seed)
-            to_fit = sample[background_events & ~held]
+            if folds is None:
+                share = 0.2 if hold_out is None else hold_out
+                held = background_events & _some(len(sample.label), share, seed)
+                to_fit = sample[background_events & ~held]
+            else:
+                held, to_fit = background_events, sample[background_events]
             if not quiet and not as_json:
                 _print_read(to_read, sample)
             start = time.perf_counter()
             # Only splines can count on a cluster: there is no other way to fall back to.
-            model = _fit("spline" if to_count else method, to_fit, outside=outside, seed=seed)
+            model: Any = _fit(
+                "spline" if to_count else method, folds, to_fit, outside=outside, seed=seed
+            )
             fitted_on = len(to_fit.scores)
             if client is not None and to_count:
                 with progress("Counting", to_count.rows) as advance:
@@ -151,9 +188,10 @@ def fit(
         paths = [str(location) for location in stream.locations]
         model.source_ = source | {"events": fitted_on, "files": paths}
         model.save(output)
-        answer = {
+        answer: dict[str, Any] = {
             "model": output,
-            "method": type(model).__name__,
+            "method": type(model if folds is None else model.models_[0]).__name__,
+            "folds": folds,
             "columns": source,
             "files": len(stream.sources),
             "rows": sample.rows,
@@ -204,13 +242,17 @@ def _some(events: int, fraction: float, seed: int) -> NDArray[np.bool_]:
     return np.random.default_rng([seed, 3]).uniform(size=events) < fraction
 
 
-def _fit(method: str | None, sample: Sample, **options: Any) -> Decorrelator:
+def _fit(method: str | None, folds: int | None, sample: Sample, **options: Any) -> Decorrelator:
     """Fit the method; if none is given, a spline, or a flow where it takes too few attributes."""
+    from unsculpt.decorrelators import CrossFit
     from unsculpt.decorrelators.spline import TooManyValuesError
 
     def fitted(name: str) -> Decorrelator:
-        model = _new(name, sample, **options)
-        return model.fit(sample.scores, sample.protected, sample_weight=sample.weight)
+        model, events = _new(name, sample, **options), (sample.scores, sample.protected)
+        if folds is None:
+            return model.fit(*events, sample_weight=sample.weight)
+        crossed = CrossFit(model, folds)
+        return crossed.fit(*events, event=sample.event, sample_weight=sample.weight)
 
     try:
         return fitted(method or "spline")
@@ -265,18 +307,21 @@ def _print_fit(answer: dict[str, Any], verdicts: list[str]) -> None:
     from unsculpt.cli.judging import table
 
     console = Console(highlight=False)
+    folds, by = answer["folds"], answer["columns"].get("fold_by")
     console.print(
         f"Fitted a {answer['method']} of {', '.join(answer['columns']['score'])} given "
         f"{', '.join(answer['columns']['protected'])} on {answer['fitted_on']:,} background events "
-        f"in {answer['seconds']:.0f} s.",
+        + (f"in {folds} folds by {by} " if folds else "")
+        + f"in {answer['seconds']:.0f} s.",
         markup=False,
         soft_wrap=True,
     )
     if answer["judged"]:
         console.print(table(answer["judged"]))
         cut = "50% signal efficiency" if answer["signal"] else "half of the background"
+        how = f"in {folds} folds, by models that have not seen them" if folds else "held out"
         console.print(
-            f"[dim]On {answer['held_out']:,} background events held out, cut at {cut}. R50: "
+            f"[dim]On {answer['held_out']:,} background events {how}, cut at {cut}. R50: "
             "background rejection. 1/JSD50: how little the cut sculpts the background; ideal is "
             "what a random selection of that size gets.[/dim]"
         )

@@ -47,16 +47,21 @@ def _print(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], console: C
     from rich.table import Table
 
     columns = metadata.get("columns") or {}
+    folds = metadata.get("models", [])
+    one = folds[0] if folds else metadata
+    # The models of folds leave it to what holds them.
+    outside = {"outside": metadata["outside"]} if folds else {}
     size = sum(array.nbytes for array in arrays.values()) / 1e6
     rows = {
-        "kind": metadata["kind"],
+        "kind": " of ".join(dict.fromkeys([metadata["kind"], one["kind"]])),
         "written by": f"unsculpt {metadata['version']}, {size:.1f} MB",
         "score": _scores(arrays, columns.get("score")),
         "protected": _protected(metadata.get("protected", []), columns.get("protected")),
         **{role: columns.get(role) for role in ("background", "signal", "weight")},
+        "folds": _folds(len(folds), columns.get("fold_by")),
         "fitted on": _fitted_on(columns),
-        "training": _listed(metadata.get("training", {})),
-        "parameters": _listed(metadata["parameters"]),
+        "training": _listed(one.get("training", {})),
+        "parameters": _listed(one["parameters"] | outside),
     }
     grid = Table.grid(padding=(0, 2))
     for name, text in rows.items():
@@ -84,6 +89,12 @@ def _protected(fitted: list[Any], names: list[str] | None) -> str:
             values = "{:g} to {:g}".format(*attribute["range"])
         lines.append(f"{attribute['name']}: {values}")
     return "\n".join(lines or names or [])
+
+
+def _folds(count: int, fold_by: str | None) -> str:
+    if not count:
+        return ""
+    return f"{count}: {fold_by or 'the event number'} modulo {count}"
 
 
 def _fitted_on(columns: dict[str, Any]) -> str:

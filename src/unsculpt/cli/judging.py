@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,20 +13,38 @@ from rich.table import Table
 from unsculpt import metrics
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.files import Sample
-from unsculpt.inputs import Floats
+from unsculpt.inputs import Columns, Floats
 
 EFFICIENCY = 0.5
+CELLS = 50  # of the attributes, for a verdict
 
 
 def judge(model: Decorrelator, sample: Sample, flat: Floats) -> list[dict[str, Any]]:
     """Return rejection and sculpting of each score before and after, beside the ideal.
 
     At half of the signal; where there is none, at half of the background itself. `flat` is
-    `decorrelated` of the events.
+    `decorrelated` of the events. With folds, the mean over them: together they would look better
+    than they are, as what is too high in one fold is too low in the models of the others.
     """
+    signal = bool(sample.label.any())
+    if sample.event is None:
+        return _judge(model, sample, flat, signal)
+    folds = len(model.models_)
+    rows = [sample.event % folds == k for k in range(folds)]
+    each = [_judge(model, sample[here], flat[here], signal) for here in rows]
+    return [_mean(of_folds) for of_folds in zip(*each, strict=True)]
+
+
+def _mean(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    numbers = ("inverse_jsd", "ideal", *["rejection"] * (rows[0]["rejection"] is not None))
+    mean = {name: float(np.mean([row[name] for row in rows])) for name in numbers}
+    spread = np.mean([row["ideal_spread"] for row in rows]) / len(rows) ** 0.5
+    return rows[0] | mean | {"ideal_spread": float(spread)}
+
+
+def _judge(model: Decorrelator, sample: Sample, flat: Floats, signal: bool) -> list[dict[str, Any]]:
     scores = {"raw": sample.scores, "decorrelated": flat}
     label, weight, twice = sample.label, sample.weight, slice(None)
-    signal = bool(label.any())
     if not signal:  # a copy of the background plays the signal
         twice = np.tile(np.arange(len(label)), 2)  # type: ignore[assignment]
         label = np.repeat([0, 1], len(label)).astype(np.int8)
@@ -76,7 +95,15 @@ class Verdict(NamedTuple):
 
 
 def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]:
-    """Test that the cut of `judge` keeps the same share of background at all attributes."""
+    """Test that the cut of `judge` keeps the same share of background at all attributes.
+
+    With folds, at all attributes in each of them, for the reason that `judge` has.
+    """
+    attributes, cells = sample.protected, CELLS
+    if sample.event is not None:
+        folds = len(model.models_)
+        fold = (sample.event % folds).astype(str)
+        attributes, cells = Columns({"fold": fold} | attributes), folds * CELLS
     flat = flat.reshape(len(flat), -1)
     background, weight = sample.label == 0, sample.weight
     of_cut = ~background if sample.label.any() else background
@@ -92,7 +119,8 @@ def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]
         try:
             test = metrics.flatness_test(
                 column[background] >= cut,
-                sample.protected[background],
+                attributes[background],
+                cells=cells,
                 sample_weight=None if weight is None else weight[background],
             )
             found.append(Verdict(name, events, test))
@@ -104,11 +132,11 @@ def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]
 def decorrelated(model: Decorrelator, sample: Sample) -> Floats:
     """Return the new scores of events, those beyond the fitted range included."""
     inside = copy.copy(model)
-    if "outside" in model.get_params():
-        inside.set_params(outside="clip")  # what is held out may lie a little beyond the fit
+    inside.outside = "clip"  # what is held out may lie a little beyond the fit
+    more = {} if sample.event is None else {"event": sample.event}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return inside.transform(sample.scores, sample.protected)
+        return inside.transform(sample.scores, sample.protected, **more)
 
 
 def table(judged: list[dict[str, Any]]) -> Table:

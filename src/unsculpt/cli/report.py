@@ -109,6 +109,7 @@ def report(
                 Columns(zip(names, sample.protected.values(), strict=True)),
                 sample.label,
                 sample_weight=sample.weight,
+                event=sample.event,
                 score_name=", ".join(source["score"]),
                 names=list(sample.protected),
                 figures=folder,
@@ -140,6 +141,8 @@ def report(
 def _columns(fitted: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the columns to read, and what the model calls the protected ones."""
     source = {role: text or fitted.get(role) for role, text in here.items()}
+    if "fold_by" in fitted:
+        source["fold_by"] = fitted["fold_by"]
     if not source["score"] or not source["protected"]:
         raise ValueError(
             "the model was fitted on arrays and does not know the columns of files; name them "

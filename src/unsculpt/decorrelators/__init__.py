@@ -2,6 +2,7 @@
 
 from unsculpt.decorrelators.base import Decorrelator, MisfitWarning, ScoreDecorrelator
 from unsculpt.decorrelators.chain import Chain
+from unsculpt.decorrelators.crossfit import CrossFit
 from unsculpt.decorrelators.ddt import DDTDecorrelator
 from unsculpt.decorrelators.feature import FeatureDecorrelator
 from unsculpt.decorrelators.flow import FlowDecorrelator
@@ -14,6 +15,7 @@ from unsculpt.decorrelators.transport import TransportDecorrelator
 # What `import unsculpt` offers.
 __all__ = [
     "Chain",
+    "CrossFit",
     "DDTDecorrelator",
     "Decorrelator",
     "FeatureDecorrelator",

@@ -148,6 +148,14 @@ class Decorrelator(Model):
         same_length(events, name, protected=count_events(protected))
         return columns, *self.attributes_.features(protected, self.outside)
 
+    def _along(self, protected: Any) -> Any:
+        """Return the columns of `attributes_`, which a method may make of those it is given."""
+        return protected
+
+    def _along_graph(self, graph: Graph, protected: list[Value]) -> list[Value]:
+        """Return the same as steps of a graph."""
+        return protected
+
     def _each(
         self,
         functions: Sequence[Callable[[Floats, Floats], Floats]],

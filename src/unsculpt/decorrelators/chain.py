@@ -42,7 +42,14 @@ class Chain(Decorrelator):
 
     def then(self, second: Any) -> Chain:
         """Return a longer chain; a chain on top adds its steps."""
+        from unsculpt.decorrelators.crossfit import CrossFit
+
         for step in (*self.steps, second):
+            if isinstance(step, CrossFit):
+                raise TypeError(
+                    "then got CrossFit, whose models must not see what is on top of them either; "
+                    "put it around the whole chain: CrossFit(first.then(second))"
+                )
             classifies = isinstance(step, Model) and hasattr(step, "predict_proba")
             if not isinstance(step, Decorrelator) and not classifies:
                 raise TypeError(
@@ -59,7 +66,7 @@ class Chain(Decorrelator):
         A classifier needs more than background to learn: it is taken as it is.
         """
         self._check_steps()
-        models = _models(self.steps)
+        models = models_of(self.steps)
         fitted = [copy(model) for model in models]
         if sample_weight is not None:  # events of weight zero are none, for any step
             weight = event_weights(sample_weight, count_events(protected), "protected")
@@ -107,7 +114,7 @@ class Chain(Decorrelator):
         return [partial(_undone, step, protected) for step in reversed(steps)]
 
     def _check_steps(self) -> None:
-        models = _models(self.steps)
+        models = models_of(self.steps)
         if not models:
             raise ValueError("steps is empty; expected at least one model")
         for model in models:
@@ -137,12 +144,12 @@ class Chain(Decorrelator):
         ]
 
 
-def _models(steps: Sequence[Any]) -> list[Any]:
+def models_of(steps: Sequence[Any]) -> list[Any]:
     """Return the models of a chain, with those of the chains among its steps."""
     return [
         model
         for step in steps
-        for model in (_models(step.steps) if isinstance(step, Chain) else [step])
+        for model in (models_of(step.steps) if isinstance(step, Chain) else [step])
     ]
 
 

@@ -134,12 +134,15 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
         name, variable = _variable(self.inputs_, in_order_of(self.inputs_, protected))
         return Columns({name: variable})
 
+    def _along_graph(self, graph: Graph, protected: list[Value]) -> list[Value]:
+        if len(self.inputs_) == 1:
+            return protected
+        # NaN unless both are positive.
+        mass, momentum = (graph.where(x > 0, x, np.nan) for x in protected)
+        return [2 * graph.add("Log", mass / momentum)]
+
     def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
-        if len(self.inputs_) == 2:
-            # NaN unless both are positive.
-            mass, momentum = (graph.where(x > 0, x, np.nan) for x in protected)
-            protected = [2 * graph.add("Log", mass / momentum)]
-        return super()._graph(graph, scores, protected)
+        return super()._graph(graph, scores, self._along_graph(graph, protected))
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()

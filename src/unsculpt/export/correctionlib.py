@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unsculpt.atomic import atomic_write
+from unsculpt.decorrelators import CrossFit
 from unsculpt.decorrelators.common.attributes import Continuous
 from unsculpt.decorrelators.common.tables import TableCDF
 from unsculpt.export.program import (
@@ -42,6 +43,11 @@ def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: flo
         path: the file to write.
         tolerance: the largest difference to `transform` at any score and attribute.
     """
+    if isinstance(model, CrossFit):
+        raise ValueError(
+            "a CrossFit has a model for each fold, and correctionlib's tables are for one; export "
+            "each of its models_, or all of them to ONNX"
+        )
     check_exportable(model)
     if not model.attributes_.one_axis:
         raise ValueError(
@@ -99,9 +105,9 @@ def _table(cdf: Any) -> TableCDF:
     return table
 
 
-def _within(attribute: Continuous, name: str, outside: str, content: Content) -> Content:
-    """Guard the fitted range; "clip" needs no guard."""
-    if outside == "clip":
+def _within(attribute: Continuous, name: str, outside: str | None, content: Content) -> Content:
+    """Guard the fitted range; "clip" needs no guard, nor does one model of several folds."""
+    if outside in ("clip", None):
         return content
     low, high = attribute.cdf.range
     beyond = "error" if outside == "raise" else formula("sqrt(-1)", name)

@@ -37,6 +37,9 @@ def to_onnx(
     neighbouring scores and break their order. Text categories are strings. The outputs are `flat`
     (`flat_0`, ...).
 
+    A `CrossFit` has one more input, `fold`: the number of the event modulo the number of folds, or
+    any other number, such as -1, for an event that no model has seen.
+
     A graph cannot raise an error: what `transform` refuses becomes NaN, above all protected values
     outside the fitted range with `outside="raise"`, and categories not seen in the fit.
 

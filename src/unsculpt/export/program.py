@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators import Chain, Decorrelator
+from unsculpt.decorrelators import Chain, CrossFit, Decorrelator
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import UNNAMED, are_names
 
@@ -14,33 +14,54 @@ if TYPE_CHECKING:
     from unsculpt.classifiers import Classifier
     from unsculpt.classifiers.graph import Method
 
+FOLD = "fold"  # the input of a CrossFit
+
 
 def graph_of(
     model: Any, classifier: Classifier | None = None, method: Method = "predict_proba"
 ) -> Graph:
     """Return the program of `model.transform`, from scores or features and attributes."""
     check_is_fitted(model)
-    steps = model.steps if isinstance(model, Chain) else [model]
-    if hasattr(steps[0], "predict_proba") and len(steps) > 1:
-        classifier, *steps = steps
-    for step in steps:
-        check_exportable(step)
-    first, last = steps[0], steps[-1]
+    models = model.models_ if isinstance(model, CrossFit) else [model]
+    programs = [_steps(one, classifier) for one in models]
+    classifier, (first, *_) = programs[0]
     graph = Graph()
     if classifier is None:
-        scores = [graph.input(name) for name in score_names(model, first)]
+        given = [graph.input(name) for name in score_names(model, first)]
     else:
-        scores = _scores(graph, first, classifier, method)
+        check_is_fitted(classifier)
+        given = [graph.input("features", "table", classifier.n_features_in_)]
     texts = first.protected_inputs_.values()
     protected = [
         graph.input(name, "text" if text else "number")
         for name, text in zip(protected_names(model, first), texts, strict=True)
     ]
-    for step in steps:
-        scores = step._graph(graph, scores, protected)
-    for name, score in zip(flat_names(last), scores, strict=True):
+    answers = []
+    for classifier, steps in programs:
+        scores = given
+        if classifier is not None:
+            scores = _scores(graph, steps[0], classifier, method, given[0])
+        for step in steps:
+            scores = step._graph(graph, scores, protected)
+        answers.append(scores)
+    flat = answers[0]
+    if isinstance(model, CrossFit):
+        flat = model._choice(graph, answers, graph.input(FOLD), protected)
+    for name, score in zip(flat_names(steps[-1]), flat, strict=True):
         graph.output(name, score)
     return graph
+
+
+def _steps(
+    model: Any, classifier: Classifier | None
+) -> tuple[Classifier | None, list[Decorrelator]]:
+    """Return the classifier of a model, or the one given, and the decorrelators behind it."""
+    steps: list[Any] = list(model.steps) if isinstance(model, Chain) else [model]
+    if hasattr(steps[0], "predict_proba") and len(steps) > 1:
+        classifier, *steps = steps
+    for step in steps:
+        check_exportable(step)
+    return classifier, steps
 
 
 def check_exportable(model: Any) -> None:
@@ -74,11 +95,10 @@ def _numbered(name: str, count: int) -> list[str]:
 
 
 def _scores(
-    graph: Graph, first: Decorrelator, classifier: Classifier, method: Method
+    graph: Graph, first: Decorrelator, classifier: Classifier, method: Method, features: Value
 ) -> list[Value]:
     from unsculpt.classifiers.graph import scores
 
-    check_is_fitted(classifier)
     ranges = [cdf.range for cdf in getattr(first, "cdfs_", [])]
     low, high = min((r[0] for r in ranges), default=0), max((r[1] for r in ranges), default=1)
     if method == "predict_proba" and not (low >= 0 and high <= 1):
@@ -86,7 +106,6 @@ def _scores(
             f"the decorrelator was fitted on scores from {low:g} to {high:g}, which are no "
             "probabilities; if they are log odds, pass method='decision_function'"
         )
-    features = graph.input("features", "table", classifier.n_features_in_)
     given = scores(graph, classifier, features, method)
     if len(given) != first.n_scores_:
         raise ValueError(

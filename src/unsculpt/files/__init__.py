@@ -1,12 +1,14 @@
 """Events in files: ROOT, Parquet, Arrow, HDF5, CSV and npz, read and written in chunks."""
 
 from unsculpt.files.apply import Applied, apply
+from unsculpt.files.arrays import ROW
 from unsculpt.files.expressions import Expression, parse
 from unsculpt.files.formats import create
 from unsculpt.files.sample import Sample, read_sample
 from unsculpt.files.stream import Stream, scan
 
 __all__ = [
+    "ROW",
     "Applied",
     "Expression",
     "Sample",

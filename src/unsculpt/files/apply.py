@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.common.attributes import OutsideWarning
-from unsculpt.files.arrays import side_by_side, to_arrow
+from unsculpt.files.arrays import numbered, side_by_side, to_arrow, with_row
 from unsculpt.files.expressions import Expression, parse
 from unsculpt.files.formats import create
 from unsculpt.files.location import Location
 from unsculpt.files.prefetch import prefetch
 from unsculpt.files.sample import finite
 from unsculpt.files.stream import Stream
-from unsculpt.inputs import Columns
+from unsculpt.inputs import Columns, whole_numbers
 
 
 @dataclass
@@ -80,7 +80,7 @@ def apply(
         with warnings.catch_warnings(record=True) as notes, create(target, schema) as put:
             warnings.simplefilter("always")
             # Reading, computing and writing at the same time: each leaves cores to the others.
-            for chunk in prefetch(map(finish, prefetch(part.chunks()))):
+            for chunk in prefetch(map(finish, prefetch(part.chunks_with_rows()))):
                 put(chunk)
                 done.rows += len(chunk)
                 advance(len(chunk))
@@ -129,6 +129,8 @@ class _NewColumns:
                 f"the model takes {', '.join(source['score'])} as score and "
                 f"{', '.join(source['protected'])} as protected: {error}"
             ) from None
+        fold_by = source.get("fold_by")
+        self.fold_by = _fold_by(fold_by, columns) if fold_by else None
         self.names = list(names) or [f"{name.replace('.', '_')}_flat" for name in source["score"]]
         if len(self.names) != len(self.scores):
             raise ValueError(f"{len(self.names)} names for {len(self.scores)} scores")
@@ -138,20 +140,25 @@ class _NewColumns:
 
     def schema(self, before: pa.Schema) -> pa.Schema:
         """Return the types of the old columns and the new ones."""
-        for name, column in self.added(before.empty_table(), Applied()).items():
+        for name, column in self.added(before.empty_table(), 0, Applied()).items():
             before = before.append(pa.field(name, column.type))
         return before
 
-    def add(self, chunk: pa.Table, schema: pa.Schema, done: Applied) -> pa.Table:
-        """Return the chunk with the new columns."""
-        return pa.table([*chunk.columns, *self.added(chunk, done).values()], schema=schema)
+    def add(self, chunk: tuple[int, pa.Table], schema: pa.Schema, done: Applied) -> pa.Table:
+        """Return the chunk, which comes with the number of its first row, with the new columns."""
+        first, table = chunk
+        return pa.table([*table.columns, *self.added(table, first, done).values()], schema=schema)
 
-    def added(self, chunk: pa.Table, done: Applied) -> dict[str, pa.Array]:
+    def added(self, chunk: pa.Table, first: int, done: Applied) -> dict[str, pa.Array]:
         """Compute the new columns and count."""
-        expressions = (*self.scores, *self.protected)
-        values, counts = side_by_side([expression(chunk) for expression in expressions])
+        expressions = [*self.scores, *self.protected]
+        table = chunk
+        if self.fold_by:
+            expressions, table = [*expressions, self.fold_by], numbered(chunk, first)
+        values, counts = side_by_side([expression(table) for expression in expressions])
         scores = np.column_stack(values[: len(self.scores)])
-        protected = Columns(zip(self.attributes, values[len(self.scores) :], strict=True))
+        attributes = values[len(self.scores) : len(self.scores) + len(self.protected)]
+        protected = Columns(zip(self.attributes, attributes, strict=True))
         flat = np.full(scores.shape, np.nan)
         good = np.logical_and.reduce([finite(column) for column in values])
         missing = int(np.sum(~good))
@@ -163,7 +170,11 @@ class _NewColumns:
         if good.any():
             some = slice(None) if not missing else good
             given = scores[some, 0] if len(self.scores) == 1 else scores[some]
-            flat[some] = self.model.transform(given, protected[some]).reshape(-1, scores.shape[1])
+            folds = {}
+            if self.fold_by:
+                folds["event"] = whole_numbers(values[-1][some], self.fold_by.text, len(given))
+            new = self.model.transform(given, protected[some], **folds)
+            flat[some] = new.reshape(-1, scores.shape[1])
         done.scores += len(good)
         done.missing += missing
         columns = [to_arrow(column) for column in np.ascontiguousarray(flat.T)]
@@ -171,6 +182,16 @@ class _NewColumns:
             offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int64())
             columns = [pa.LargeListArray.from_arrays(offsets, column) for column in columns]
         return dict(zip(self.names, columns, strict=True))
+
+
+def _fold_by(text: str, columns: Sequence[str]) -> Expression:
+    try:
+        return parse(text, with_row(text, columns))
+    except ValueError as error:
+        raise ValueError(
+            f"the model tells the folds of events by {text}: {error}. Give the files that column; "
+            "for events that were not in the fit, any whole numbers will do"
+        ) from None
 
 
 def _which(expressions: Sequence[Expression], values: list[NDArray[Any]]) -> str:

@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+ROW = "row number"  # a column that every table has, for those who ask for it by this name
+
 
 def to_arrow(array: NDArray[Any]) -> pa.Array:
     """Return an array (n, ...) as a column; further axes become lists of fixed length."""
@@ -18,6 +20,19 @@ def to_arrow(array: NDArray[Any]) -> pa.Array:
         return pa.array(array)
     inner = to_arrow(array.reshape(-1, *array.shape[2:]))
     return pa.FixedSizeListArray.from_arrays(inner, array.shape[1])
+
+
+def numbered(table: pa.Table, first: int) -> pa.Table:
+    """Return a table with the numbers of its rows, the first of them given, as a column `ROW`."""
+    if ROW in table.column_names:
+        return table
+    rows = pa.array(np.arange(first, first + len(table)))
+    return table.append_column(ROW, rows)
+
+
+def with_row(text: str, columns: Sequence[str]) -> Sequence[str]:
+    """Return the columns that an expression may use."""
+    return [*columns, ROW] if text == ROW else columns
 
 
 def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:

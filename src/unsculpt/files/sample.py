@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unsculpt.files.arrays import side_by_side
+from unsculpt.files.arrays import numbered, side_by_side, with_row
 from unsculpt.files.expressions import parse
 from unsculpt.files.stream import Stream
-from unsculpt.inputs import Columns, Floats
+from unsculpt.inputs import Columns, Floats, whole_numbers
 
 Missing = Literal["raise", "drop"]
 
@@ -27,6 +27,7 @@ class Sample:
         protected: the protected attributes, by name.
         label: 1 for signal, 0 for background.
         weight: (n,), or None.
+        event: (n,) the numbers that tell the folds of events, or None.
         rows: how many rows were read, including those in neither class.
         dropped: how many of the events were left out as NaN or infinite.
     """
@@ -35,13 +36,14 @@ class Sample:
     protected: Columns
     label: NDArray[np.int8]
     weight: Floats | None
+    event: NDArray[Any] | None
     rows: int
     dropped: int
 
     def __getitem__(self, which: NDArray[Any]) -> Sample:
         """Return some of the events."""
-        weight = None if self.weight is None else self.weight[which]
-        some = self.scores[which], self.protected[which], self.label[which], weight
+        weight, event = (None if x is None else x[which] for x in (self.weight, self.event))
+        some = self.scores[which], self.protected[which], self.label[which], weight, event
         return Sample(*some, self.rows, self.dropped)
 
 
@@ -50,7 +52,7 @@ class Selected:
     """What was read of the events that are signal or background.
 
     Attributes:
-        columns: scores, protected attributes and, where there are any, weights.
+        columns: scores, protected attributes and, where there are any, weights and event numbers.
         signal: which of the events are signal.
         rows: how many rows were read.
     """
@@ -72,8 +74,8 @@ def read_sample(
     Args:
         stream: the files.
         source: columns or expressions as a model's `source_` has them: `score` and `protected`
-            lists, `weight`, `background` and `signal` or None. Without a background all events
-            are it; without a signal it is all that are not background.
+            lists, `weight`, `background`, `signal` and `fold_by` or None. Without a background all
+            events are it; without a signal it is all that are not background.
         nan: whether NaN or infinite scores, attributes and weights are an error or left out.
         advance: told how many rows came with each chunk.
     """
@@ -89,12 +91,14 @@ def select(
     numbers = _numbers(source)
     conditions = [role for role in ("background", "signal") if source.get(role)]
     texts = (*numbers, *(source[role] for role in conditions))
-    expressions = [parse(text, stream.columns) for text in texts]
+    expressions = [parse(text, with_row(text, stream.columns)) for text in texts]
     needed = list(dict.fromkeys(name for e in expressions for name in e.columns))
+    needed = [name for name in needed if name in stream.columns]
     rows, parts = 0, list[list[NDArray[Any]]]()
     empty = stream.schema(needed).empty_table()  # so that there is something to join
-    for chunk in chain([empty], stream.chunks(needed)):
-        values, _ = side_by_side([expression(chunk) for expression in expressions])
+    for first, chunk in chain([(0, empty)], stream.chunks_with_rows(needed)):
+        table = numbered(chunk, first)
+        values, _ = side_by_side([expression(table) for expression in expressions])
         masks = {
             role: condition(mask, source[role])
             for role, mask in zip(conditions, values[len(numbers) :], strict=True)
@@ -145,12 +149,17 @@ def gathered(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) ->
             raise ValueError(f"{name} holds text such as {str(column[0])!r}; expected numbers")
     good = _good(columns, numbers, nan)
     columns = [column[good] for column in columns]
+    protected = scores + len(source["protected"])
+    more = dict(zip(_roles(source), columns[protected:], strict=True))
+    if "fold_by" in more:
+        more["fold_by"] = whole_numbers(more["fold_by"], source["fold_by"], len(columns[0]))
     together = columns[0] if scores == 1 else np.column_stack(columns[:scores])
     return Sample(
         together,
-        Columns(zip(source["protected"], columns[scores:], strict=False)),
+        Columns(zip(source["protected"], columns[scores:protected], strict=True)),
         signal[good].astype(np.int8),
-        columns[-1] if source.get("weight") else None,
+        more.get("weight"),
+        more.get("fold_by"),
         sum(part.rows for part in parts),
         int(np.sum(~good)),
     )
@@ -158,7 +167,13 @@ def gathered(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) ->
 
 def _numbers(source: dict[str, Any]) -> list[str]:
     """Return the columns of a sample, in the order they are kept in."""
-    return [*source["score"], *source["protected"], *filter(None, [source.get("weight")])]
+    more = [source[role] for role in _roles(source)]
+    return [*source["score"], *source["protected"], *more]
+
+
+def _roles(source: dict[str, Any]) -> list[str]:
+    """Return which of the columns that a sample may do without it has."""
+    return [role for role in ("weight", "fold_by") if source.get(role)]
 
 
 def condition(values: NDArray[Any], text: str) -> NDArray[np.bool_]:

@@ -54,15 +54,23 @@ class Stream:
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Read these columns, all if not given, a bounded number of rows at once."""
+        return (table for _, table in self.chunks_with_rows(columns))
+
+    def chunks_with_rows(
+        self, columns: Sequence[str] | None = None
+    ) -> Iterator[tuple[int, pa.Table]]:
+        """Read the same, each chunk with the number of its first row in its file."""
         schema = self.schema(columns)
         numbers = sum(LIST if pa.types.is_nested(kind) else 1 for kind in schema.types)
         rows = max(1024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(numbers, 1))))
         for location, source in zip(self.locations, self.sources, strict=True):
+            first = 0
             with reading(location):
                 for table in source.chunks(schema.names, rows):
                     if not table.schema.equals(schema):
                         table = table.cast(schema)
-                    yield table.replace_schema_metadata(schema.metadata)
+                    yield first, table.replace_schema_metadata(schema.metadata)
+                    first += len(table)
 
 
 def scan(*names: str | os.PathLike[str]) -> Stream:

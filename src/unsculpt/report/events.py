@@ -18,13 +18,18 @@ from unsculpt.plots.axis import Axis
 
 @dataclass(frozen=True)
 class Events:
-    """The score as it came and decorrelated, labels, weights, and an axis for each attribute."""
+    """The score as it came and decorrelated, labels, weights, and an axis for each attribute.
+
+    Attributes:
+        fold: of each event, as text, where it is known.
+    """
 
     scores: dict[str, Floats]
     labels: Floats
     weight: Floats | None
     axes: list[Axis]
     notes: list[str]
+    fold: NDArray[Any] | None = None
 
     @classmethod
     def prepare(
@@ -36,6 +41,7 @@ class Events:
         sample_weight: ArrayLike | None,
         names: Sequence[str] | None,
         bins: int | ArrayLike,
+        event: ArrayLike | None = None,
     ) -> Events:
         """Decorrelate the score and leave out the events that have no decorrelated one."""
         raw = numbers(scores, "scores")
@@ -51,7 +57,7 @@ class Events:
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            flat = model.transform(raw, protected)
+            flat = model.transform(raw, protected, **({} if event is None else {"event": event}))
         known = np.isfinite(flat)
         categories = _categories(model, found)
         drawn = [c.astype(str) if i in categories else c for i, c in enumerate(columns)]
@@ -65,7 +71,12 @@ class Events:
                 for i, (name, column) in enumerate(zip(names, drawn, strict=True))
             ],
             [str(warning.message) for warning in caught],
+            None if event is None else _fold(model, event)[known],
         )
+
+
+def _fold(model: Any, event: ArrayLike) -> NDArray[Any]:
+    return (np.asarray(event) % len(model.models_)).astype(str)
 
 
 def _categories(model: Decorrelator, names: list[str]) -> set[int]:

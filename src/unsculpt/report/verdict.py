@@ -13,6 +13,8 @@ from unsculpt.report.events import Events
 
 KEPT = (0.5, 0.1, 0.05, 0.01, 0.001)  # of the background
 
+CELLS = 50  # of the attributes
+
 
 @dataclass(frozen=True)
 class Point:
@@ -62,10 +64,17 @@ def flatness(events: Events, passing: Mask) -> Flatness | None:
         else axis.values
         for axis in events.axes
     }
+    cells = CELLS
+    if events.fold is not None:
+        # What is too high in one fold is too low in the models of the others: together they look
+        # better than they are.
+        attributes = {"fold": events.fold} | attributes
+        cells *= len(np.unique(events.fold))
     try:
         return flatness_test(
             passing[background],
             {name: values[background] for name, values in attributes.items()},
+            cells=cells,
             sample_weight=None if events.weight is None else events.weight[background],
         )
     except TooFewEventsError:

@@ -28,6 +28,7 @@ def write_report(
     labels: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    event: ArrayLike | None = None,
     score_name: str = "score",
     names: Sequence[str] | None = None,
     bins: int | ArrayLike = 50,
@@ -47,6 +48,8 @@ def write_report(
         protected: the attributes, as the model takes them; the first one has the slider.
         labels: 1 for signal, 0 for background.
         sample_weight: event weights of either sign, one each if not given.
+        event: the numbers that tell the folds of events to a `CrossFit`; without them it takes the
+            events for new ones.
         score_name: what the score is called.
         names: what the attributes are called, with their units; as in the table if not given.
         bins: of the first attribute: number of equal bins across the background, or the edges.
@@ -70,7 +73,7 @@ def write_report(
     >>> folder.cleanup()
     """
     with atomic_write(path) as draft:  # which refuses a bad path before the work
-        events = Events.prepare(model, scores, protected, labels, sample_weight, names, bins)
+        events = Events.prepare(model, scores, protected, labels, sample_weight, names, bins, event)
         numbers = summary(events, efficiency)
         drawn = list(pictures(events, model, protected, labels, efficiency))
         for picture in drawn:  # laid out once, not for each of its files

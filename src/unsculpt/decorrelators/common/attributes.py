@@ -184,8 +184,25 @@ class ProtectedAttributes:
         """Whether there is one attribute and it is continuous."""
         return len(self.attributes) == 1 and isinstance(self.attributes[0], Continuous)
 
-    def features(self, protected: Any, outside: Outside) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return the coordinates (n, f) and which events are to become NaN."""
+    @classmethod
+    def joined(cls, parts: Sequence[ProtectedAttributes]) -> ProtectedAttributes:
+        """Return attributes that know all that any of several fits knows."""
+        joined: list[Continuous | Categorical] = []
+        for attributes in zip(*(part.attributes for part in parts), strict=True):
+            if isinstance(attributes[0], Categorical):
+                joined.append(_shared(attributes))
+            else:
+                ends = np.array([a.cdf.range for a in attributes])
+                whole = np.array([ends.min(), ends.max()])
+                cdf = EmpiricalCDF(whole, np.array([0.0, 1.0]))
+                joined.append(Continuous(attributes[0].name, cdf, by_range=1.0))
+        return cls(joined)
+
+    def features(self, protected: Any, outside: Outside | None) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the coordinates (n, f) and which events are to become NaN.
+
+        None for `outside` is "clip" without a word, for parts of a model that has its own.
+        """
         columns = in_order_of(self.names, protected)
         blocks = []
         beyond = np.zeros(len(columns[0]), dtype=bool)
@@ -193,7 +210,7 @@ class ProtectedAttributes:
             if isinstance(attribute, Continuous):
                 column = _numbers(column, attribute.name, i)
             known = attribute.known(column)
-            if not known.all():
+            if outside is not None and not known.all():
                 _report(attribute, int((~known).sum()), len(known), outside)
             beyond |= ~known
             blocks.append(attribute.features(column))
@@ -233,7 +250,7 @@ class ProtectedAttributes:
         return zip(self.attributes, np.split(features, ends[:-1], axis=1), strict=True)
 
     def graph(
-        self, graph: Graph, columns: list[Value], outside: Outside
+        self, graph: Graph, columns: list[Value], outside: Outside | None
     ) -> tuple[Value, Value | None]:
         """Return `features` as steps of a graph, and NaN for what is outside, else 0.
 
@@ -243,7 +260,7 @@ class ProtectedAttributes:
         for attribute, column in zip(self.attributes, columns, strict=True):
             block, known = attribute.graph(graph, column)
             blocks.append(block)
-            if outside != "clip" or isinstance(attribute, Categorical):
+            if outside in ("raise", "nan") or isinstance(attribute, Categorical):
                 marks.append(graph.where(known, 0.0, np.nan))
         mark = sum(marks[1:], start=marks[0]) if marks else None
         return graph.add("Concat", *blocks, axis=-1), mark
@@ -346,6 +363,18 @@ def _categories(column: NDArray[Any], name: str) -> list[Any]:
             "there is nothing to decorrelate in a constant"
         )
     return values
+
+
+def _shared(attributes: Sequence[Categorical]) -> Categorical:
+    """Return a category of which all parts of a model know the same values."""
+    values = [set(a.values) for a in attributes]
+    rare = set.union(*values) - set.intersection(*values)
+    if rare:
+        raise ValueError(
+            f"{attributes[0].name} is {sorted(rare)[0]!r} in too few events: there are models that "
+            "have not seen it; take fewer folds, or join it with another category"
+        )
+    return attributes[0]
 
 
 def _numbers(column: NDArray[Any], name: str, index: int) -> Floats:

@@ -1,0 +1,365 @@
+"""Every event transformed by a model that has not seen it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from unsculpt.decorrelators.base import FEWEST_EVENTS, Decorrelator
+from unsculpt.decorrelators.chain import models_of
+from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.graph import Graph, Value
+from unsculpt.inputs import (
+    Columns,
+    Floats,
+    Mask,
+    as_array,
+    count_events,
+    in_order_of,
+    numbers,
+    positive_total,
+    protected_columns,
+    same_length,
+    score_columns,
+    weight_column,
+    whole_number,
+    whole_numbers,
+)
+from unsculpt.saving import Arrays, Json, packed, unpacked
+
+NEW = -1  # the fold of an event that no model has seen
+COUNTED = "events with a weight other than zero"
+STRICTEST_FIRST: tuple[Outside, ...] = ("raise", "nan", "clip")
+
+
+class CrossFit(Decorrelator):
+    """Transforms every event by a model that has not seen it, and still fits on all of them.
+
+    A map looks flatter on the events it was fitted on than it is. So the events are dealt into
+    folds, and there is a model for each, fitted on the events of the others.
+
+    The fold of an event is its number modulo `folds`: the same event is in the same fold in any
+    order, file and program. An event that no model has seen gets the mean of all answers. The mean
+    keeps the order of scores, as each answer does.
+
+    It also goes around a classifier with a decorrelator on top, `CrossFit(classifier.then(map))`.
+    The scores of a classifier are too good on the events that trained it, and a map fitted on them
+    expects others. So for each fold the map is fitted on the background of the next fold, and the
+    classifier is trained on the folds that are left.
+
+    Args:
+        decorrelator: any of them; it stays as it is, copies are fitted.
+        folds: how many. More of them leave more events to each fit, and take longer.
+
+    Attributes:
+        models_: the fitted model of each fold.
+        outside: what becomes of values beyond the range of all events, as the decorrelator says.
+            Beyond the range of its own model alone, the nearest value stands in.
+
+    >>> import numpy as np
+    >>> from unsculpt import SplineDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(5000, 0, seed=1)
+    >>> number = np.arange(5000)  # of each event, in its run say
+    >>> spline = CrossFit(SplineDecorrelator(), folds=3)
+    >>> spline = spline.fit(toy.score, toy.protected, event=number)
+    >>> flat = spline.transform(toy.score, toy.protected, event=number)
+    >>> bool(np.all(flat == spline.transform(toy.score, toy.protected, fold=number % 3)))
+    True
+    """
+
+    models_: list[Any]
+
+    def __init__(self, decorrelator: Any, folds: int = 5) -> None:
+        self.decorrelator = decorrelator
+        self.folds = folds
+
+    def fit(
+        self,
+        scores: ArrayLike,
+        protected: Any,
+        *,
+        event: ArrayLike | None = None,
+        label: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit a model for each fold on the events of the others.
+
+        Args:
+            scores: as the decorrelator takes them; the features, if a classifier comes first.
+            protected: as the decorrelator takes them.
+            event: (n,) whole numbers, whose remainder tells the fold; the row's if not given.
+            label: (n,) the classes, background the first in order, on which alone maps are
+                fitted. A classifier needs it; without, all events are background.
+            sample_weight: (n,), negative weights included.
+        """
+        classifier = self._check_models()
+        columns = score_columns(scores, "scores")
+        total = len(columns)
+        table = Columns(zip(*protected_columns(protected), strict=True))
+        same_length(total, protected=count_events(table))
+        for name, values in table.items():
+            if values.dtype.kind == "f":
+                numbers(values, name)  # to count all that is NaN, not that of a fold
+        weight = weight_column(sample_weight, total)
+        counted = weight != 0
+        background = counted & self._background(label, total, classifier)
+        fold = _folds(self.folds, total, None, np.arange(total) if event is None else event)
+        self._check_folds(fold[background], which="events" if counted.all() else COUNTED)
+        positive_total(weight[background])
+        given = scores if classifier else columns.reshape(np.shape(as_array(scores, "scores")))
+
+        def events(rows: Mask) -> tuple[Any, Columns, Floats]:
+            return _safe_indexing(given, np.flatnonzero(rows)), table[rows], weight[rows]
+
+        models: list[Any] = []
+        for k in range(self.folds):
+            model = clone(self.decorrelator)
+            others = background & (fold != k)
+            if classifier:
+                following = fold == (k + 1) % self.folds
+                learn, others = counted & (fold != k) & ~following, background & following
+                _train(models_of([model])[0], as_array(label, "label")[learn], *events(learn))
+            x, attributes, its_weight = events(others)
+            model.fit(x, attributes, sample_weight=its_weight)
+            models.append(model)
+        parts = [part for part in models_of(models) if isinstance(part, Decorrelator)]
+        outside = min((part.outside for part in parts), key=STRICTEST_FIRST.index)
+        _joined(models)  # refuses a category that a model has not seen
+        for part in parts:
+            part.outside = None  # type: ignore[assignment]  # we say what is outside
+        self._keep(models_=models, outside=outside)
+        return self
+
+    def fit_transform(
+        self,
+        scores: ArrayLike,
+        protected: Any,
+        *,
+        event: ArrayLike | None = None,
+        label: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Floats:
+        """Fit, and transform the same events, each by a model that has not seen it."""
+        self.fit(scores, protected, event=event, label=label, sample_weight=sample_weight)
+        event = np.arange(count_events(protected)) if event is None else event
+        return self.transform(scores, protected, event=event)
+
+    def transform(
+        self,
+        scores: ArrayLike,
+        protected: Any,
+        *,
+        fold: ArrayLike | None = None,
+        event: ArrayLike | None = None,
+    ) -> Floats:
+        """Return what the model of each event's fold makes of it.
+
+        Args:
+            scores: as in the fit.
+            protected: as in the fit.
+            fold: (n,) the fold of each event, from 0 on; -1 for one that no model has seen.
+            event: (n,) the number of each event instead. Without either, no model has seen them.
+        """
+        check_is_fitted(self)
+        columns, _, marked = self._check(scores, self._first._along(protected))
+        classifier = not isinstance(models_of(self.models_)[0], Decorrelator)
+        given = scores if classifier else columns.reshape(np.shape(as_array(scores, "scores")))
+        table = self._table(protected)
+        return self._by_fold(
+            lambda model, rows: model.transform(_safe_indexing(given, rows), table[rows]),
+            _folds(len(self.models_), len(columns), fold, event),
+            marked,
+        )
+
+    def threshold(
+        self,
+        efficiency: float,
+        protected: Any,
+        *,
+        fold: ArrayLike | None = None,
+        event: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the score cut that keeps a fraction of the background at each protected value.
+
+        It is that of the event's fold; for events that no model has seen, the mean of all.
+        """
+        check_is_fitted(self)
+        if not hasattr(self.models_[0], "threshold"):
+            kind = type(self.models_[0]).__name__
+            raise TypeError(f"{kind} has no threshold, so neither has a CrossFit of it")
+        _, marked = self.attributes_.features(self._first._along(protected), self.outside)
+        table = self._table(protected)
+        return self._by_fold(
+            lambda model, rows: model.threshold(efficiency, table[rows]),
+            _folds(len(self.models_), len(marked), fold, event),
+            marked,
+        )
+
+    @property
+    def n_scores_(self) -> int:
+        """How many scores, or features of a classifier, the fit had."""
+        return int(self.models_[0].n_scores_)
+
+    @property
+    def attributes_(self) -> ProtectedAttributes:  # type: ignore[override]
+        """The protected attributes of all events."""
+        return _joined(self.models_)
+
+    @property
+    def _first(self) -> Decorrelator:
+        return _first(self.models_[0])
+
+    def _table(self, protected: Any) -> Columns:
+        """Return the protected columns under the names of the fit."""
+        names = list(self._first.protected_inputs_)
+        return Columns(zip(names, in_order_of(names, protected), strict=True))
+
+    def _check_models(self) -> bool:
+        """Refuse what cannot be fitted in folds; return whether a classifier comes first."""
+        if not isinstance(self.decorrelator, Decorrelator):
+            raise TypeError(
+                f"decorrelator is a {type(self.decorrelator).__name__}; expected a decorrelator "
+                "such as SplineDecorrelator(), or classifier.then(decorrelator)"
+            )
+        first, *others = models_of([self.decorrelator])
+        for step in others:
+            if not isinstance(step, Decorrelator):
+                raise ValueError(
+                    f"a {type(step).__name__} stands behind a {type(first).__name__}; expected it "
+                    "first in the chain, to be trained on the other folds"
+                )
+        classifier = not isinstance(first, Decorrelator)
+        least = 3 if classifier else 2  # the classifier and its map share no events
+        whole_number(self.folds, "folds", least)
+        return classifier
+
+    def _check_folds(self, fold: NDArray[np.int64], which: str) -> None:
+        """Refuse folds with hardly an event."""
+        if len(fold) < FEWEST_EVENTS * self.folds:
+            raise ValueError(
+                f"scores has {len(fold)} {which}; a fit needs at least {FEWEST_EVENTS} of "
+                f"background in each of the {self.folds} folds: take fewer folds, or more events"
+            )
+        counts = np.bincount(fold, minlength=self.folds)
+        least = counts.argmin()
+        if counts[least] < FEWEST_EVENTS:
+            raise ValueError(
+                f"fold {least} of {self.folds} has {counts[least]} background events; expected at "
+                f"least {FEWEST_EVENTS}: take other folds, or event numbers that have all "
+                f"remainders modulo {self.folds} alike"
+            )
+
+    def _background(self, label: ArrayLike | None, total: int, classifier: bool) -> Mask:
+        """Return which events are background."""
+        if label is None:
+            if classifier:
+                raise ValueError(
+                    "the chain begins with a classifier, which is trained on the other folds; pass "
+                    "the classes of all events as label=, or cross-fit the decorrelator alone on "
+                    "the scores of a classifier that has not seen these events"
+                )
+            return np.ones(total, dtype=bool)
+        labels = as_array(label, "label")
+        same_length(total, label=len(labels))
+        return np.asarray(labels == np.unique(labels)[0])
+
+    def _by_fold(
+        self,
+        answer: Callable[[Any, NDArray[np.intp]], Floats],
+        fold: NDArray[np.int64],
+        marked: Mask,
+    ) -> Floats:
+        """Return the answer of the model of each event's fold, the mean of all for a new one."""
+        answers = []
+        for k, model in enumerate(self.models_):
+            rows = np.flatnonzero((fold == k) | (fold == NEW))
+            answers.append((rows, answer(model, rows)))
+        out = np.zeros((len(fold), *answers[0][1].shape[1:]))
+        for rows, values in answers:
+            out[rows] += values
+        out[fold == NEW] /= len(self.models_)
+        out[marked] = np.nan
+        return out
+
+    def _choice(
+        self, graph: Graph, answers: Sequence[list[Value]], fold: Value, protected: list[Value]
+    ) -> list[Value]:
+        """Return `transform` as steps of a graph, from those of the models."""
+        along = self._first._along_graph(graph, protected)
+        _, mark = self.attributes_.graph(graph, along, self.outside)
+        flat = []
+        for columns in zip(*answers, strict=True):
+            chosen = sum(columns[1:], start=columns[0]) / len(columns)
+            for k, column in enumerate(columns):
+                chosen = graph.where(fold.equals(float(k)), column, chosen)
+            flat.append(chosen if mark is None else chosen + mark)
+        return flat
+
+    def _state(self) -> tuple[Arrays, Json]:
+        arrays: Arrays = {}
+        models = []
+        for k, model in enumerate(self.models_):
+            its_arrays, metadata = packed(model, f"fold.{k}")
+            arrays |= its_arrays
+            models.append(metadata)
+        return arrays, {
+            "parameters": {"decorrelator": None, "folds": len(models)},
+            "models": models,
+            "outside": self.outside,
+            "protected": self.attributes_.state()[1],
+        }
+
+    def _restore(self, arrays: Arrays, metadata: Json) -> None:
+        self.models_ = [
+            unpacked(arrays, model, f"fold.{k}") for k, model in enumerate(metadata["models"])
+        ]
+        self.outside = metadata["outside"]
+        self.decorrelator = clone(self.models_[0])
+        for part in models_of([self.decorrelator]):
+            if isinstance(part, Decorrelator):
+                part.outside = self.outside
+
+
+def _folds(
+    folds: int, events: int, fold: ArrayLike | None, event: ArrayLike | None
+) -> NDArray[np.int64]:
+    """Return the fold of each event."""
+    if event is not None:
+        if fold is not None:
+            raise ValueError("fold and event are both given; expected one of them")
+        return np.asarray(whole_numbers(event, "event", events) % folds, dtype=np.int64)
+    if fold is None:
+        return np.full(events, NEW)
+    found = whole_numbers(fold, "fold", events)
+    wrong = found[(found < NEW) | (found >= folds)]
+    if wrong.size:
+        raise ValueError(
+            f"fold is {wrong[0]} and the like in {wrong.size:,} of {events:,} events; expected 0 "
+            f"to {folds - 1}, or {NEW} for an event that no model has seen. Event numbers go in "
+            "event="
+        )
+    return np.asarray(found, dtype=np.int64)
+
+
+def _train(
+    classifier: Any, label: NDArray[Any], features: Any, protected: Columns, weight: Floats
+) -> None:
+    # Text is no trouble to a classifier that does not look at what is protected.
+    looked_at = protected if classifier.penalty is not None else None
+    classifier.fit(features, label, protected=looked_at, sample_weight=weight)
+
+
+def _first(model: Any) -> Decorrelator:
+    """Return the first decorrelator of a model."""
+    return next(part for part in models_of([model]) if isinstance(part, Decorrelator))
+
+
+def _joined(models: Sequence[Any]) -> ProtectedAttributes:
+    return ProtectedAttributes.joined([_first(model).attributes_ for model in models])
