@@ -52,6 +52,36 @@ def test_the_model_is_that_of_the_library(unsculpt, events, save, tmp_path):
     assert loaded.get_params()["outside"] == "nan"
 
 
+def test_blinded_events_are_not_looked_at(unsculpt, events, save, tmp_path):
+    blind = *COLUMNS, "--blind", "70 < mass < 100", "-o"
+    inside = (events["mass"].to_numpy() > 70) & (events["mass"].to_numpy() < 100)
+    other = events.set_column(
+        events.column_names.index("tagger"),
+        "tagger",
+        pa.array(np.where(inside, 0.5, events["tagger"].to_numpy())),
+    )
+    models = []
+    for i, table in enumerate((events, other)):
+        path, output = save(table, f"{i}.parquet"), tmp_path / f"{i}.unsculpt"
+        answer = unsculpt("fit", path, *blind, output)
+        assert answer.exit_code == 0
+        assert "Events with 70 < mass < 100 were not looked at." in answer.output
+        models.append(us.load(output))
+    one, two = (model.transform([0.2, 0.5, 0.8], [85.0] * 3) for model in models)
+    assert one.tobytes() == two.tobytes()
+    assert np.all(np.diff(one) > 0)
+    assert models[0].source_["blind"] == "70 < mass < 100"
+    assert models[0].events_ < np.sum(~inside & (events["label"].to_numpy() == 0))
+
+
+def test_a_window_that_holds_everything_is_refused(unsculpt, events, save, tmp_path):
+    path, output = save(events, "a.parquet"), tmp_path / "w.unsculpt"
+    answer = unsculpt("fit", path, *COLUMNS, "--blind", "mass > 0", "-o", output)
+    assert answer.exit_code == 1
+    assert "outside of 'mass > 0'" in re.sub(r"\s+", " ", answer.output)
+    assert not output.exists()
+
+
 def test_answers_scripts(unsculpt, events, save, tmp_path):
     path, output = save(events, "a.csv"), tmp_path / "w.unsculpt"
     answer = json.loads(unsculpt("fit", path, *COLUMNS, "-o", output, "--json").stdout)

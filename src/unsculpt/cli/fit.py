@@ -77,6 +77,12 @@ def fit(
         typer.Option(help="Which are signal; those that are not background if not given."),
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Event weights, of either sign.")] = None,
+    blind: Annotated[
+        str | None,
+        typer.Option(
+            help="Events not to look at, such as '70 < mass < 100': the map bridges the gap."
+        ),
+    ] = None,
     method: Annotated[str | None, typer.Option(callback=known_method, metavar="METHOD")] = None,
     outside: Annotated[
         Literal["clip", "raise", "nan"],
@@ -130,6 +136,8 @@ def fit(
           --background 'process == "qcd" and pt > 300' -o dnn.unsculpt
       unsculpt fit events.root --score tagger --protect mass \\
           --background 'label == 0' --folds 5 --fold-by event -o w.unsculpt
+      unsculpt fit data.root --score tagger --protect mass \\
+          --blind '70 < mass < 100' -o data.unsculpt
     """  # noqa: D301
     check_file(output)
     if folds is None and fold_by is not None:
@@ -149,6 +157,8 @@ def fit(
             "signal": signal,
             "weight": weight,
         }
+        if blind is not None:
+            source["blind"] = blind
         if folds is not None:
             source["fold_by"] = fold_by or ROW
         if method is None and len(protect) > 2:
@@ -316,6 +326,13 @@ def _print_fit(answer: dict[str, Any], verdicts: list[str]) -> None:
         markup=False,
         soft_wrap=True,
     )
+    if blind := answer["columns"].get("blind"):
+        console.print(
+            f"Events with {blind} were not looked at. There the map is as smooth as beside it; a "
+            "score that does something else inside is not seen.",
+            markup=False,
+            soft_wrap=True,
+        )
     if answer["judged"]:
         console.print(table(answer["judged"]))
         cut = "50% signal efficiency" if answer["signal"] else "half of the background"

@@ -74,8 +74,9 @@ def read_sample(
     Args:
         stream: the files.
         source: columns or expressions as a model's `source_` has them: `score` and `protected`
-            lists, `weight`, `background`, `signal` and `fold_by` or None. Without a background all
-            events are it; without a signal it is all that are not background.
+            lists, `weight`, `background`, `signal`, `blind` and `fold_by` or None. Without a
+            background all events are it; without a signal it is all that are not background.
+            Blinded events are not looked at.
         nan: whether NaN or infinite scores, attributes and weights are an error or left out.
         advance: told how many rows came with each chunk.
     """
@@ -89,7 +90,7 @@ def select(
 ) -> Selected:
     """Read and compute the columns of `source` for the events that are signal or background."""
     numbers = _numbers(source)
-    conditions = [role for role in ("background", "signal") if source.get(role)]
+    conditions = [role for role in ("background", "signal", "blind") if source.get(role)]
     texts = (*numbers, *(source[role] for role in conditions))
     expressions = [parse(text, with_row(text, stream.columns)) for text in texts]
     needed = list(dict.fromkeys(name for e in expressions for name in e.columns))
@@ -114,6 +115,8 @@ def select(
                 f"as well as signal, {source['signal']!r}"
             )
         either = signal | background
+        if "blind" in masks:
+            either &= ~masks["blind"]
         parts.append([column[either] for column in (*values[: len(numbers)], signal)])
         rows += len(chunk)
         advance(len(chunk))
@@ -127,6 +130,7 @@ def joined(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> S
     background = sum(int(np.sum(~part.signal)) for part in parts)
     if not background:
         which = f": {source['background']!r} holds for none" if source.get("background") else ""
+        which += f" outside of {source['blind']!r}" if source.get("blind") else ""
         raise ValueError(f"no background is left of {rows:,} rows{which}")
     sample = gathered(parts, source, nan)
     if sample.label.all():
