@@ -37,7 +37,7 @@ def drawn(figure):
     return figure.axes
 
 
-figures = [plots.spectrum, plots.efficiency, plots.score_slices, plots.separation]
+figures = [plots.spectrum, plots.residuals, plots.efficiency, plots.score_slices, plots.separation]
 
 
 @pytest.mark.parametrize("draw", figures)
@@ -79,6 +79,20 @@ def test_efficiencies_average_to_the_working_point(toy, scores, weight):
         # A cut keeps whole events, so a little more than asked for.
         assert np.average(curve.value, weights=total) == pytest.approx(0.2, abs=0.002)
         assert np.all(curve.low <= curve.value)
+
+
+def test_residuals_stay_in_view_and_what_is_beyond_has_an_arrow(toy, scores):
+    two = {name: scores[name] for name in ("raw", "flat")}
+    bands = [np.full(20, 0.01)] * 3
+    panels = drawn(plots.residuals(two, toy.label, toy.protected, map_errors=bands))
+    assert len(panels) == 3
+    for axes in panels:
+        low, high = axes.get_ylim()
+        assert axes.get_yscale() == "linear"
+        assert low + high == pytest.approx(2)
+        arrows = [line for line in axes.lines if line.get_marker() in ("^", "v")]
+        assert any(len(line.get_xdata()) for line in arrows)  # the raw score sculpts a lot
+        assert all(low < y < high for line in arrows for y in line.get_ydata())
 
 
 def test_separation_is_that_of_scikit_learn_in_each_bin(toy, scores):

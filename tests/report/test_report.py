@@ -89,7 +89,7 @@ def test_references_within_the_page_lead_somewhere(written, page):
 def test_every_figure_has_words_a_table_and_files(written, page):
     drawings = [a for a in page.all("div") if a.get("class") == "drawing"]
     figures = {file.name for file in written[0].with_name("figures").iterdir()}
-    slugs = {"spectrum", "efficiency", "scores", "separation", "cut", "training"}
+    slugs = {"spectrum", "residuals", "efficiency", "scores", "separation", "cut", "training"}
     assert figures == {f"{slug}.{ending}" for slug in slugs for ending in ("pdf", "png")}
     assert len(drawings) == len(page.all("details")) - 1 == len(slugs)
     assert all(d["role"] == "img" and len(d["aria-label"]) > 20 for d in drawings)
@@ -131,7 +131,7 @@ def test_a_method_that_knows_its_own_cut_alone(toy, exact):
 
     model.threshold = threshold
     events = Events.prepare(model, toy.score, toy.protected, toy.label, None, ["mass"], 50)
-    *_, picture, _ = pictures(events, model, toy.protected, toy.label, 0.5)
+    *_, picture, _ = pictures(events, model, 0.5)
     assert picture.slug == "cut"
     assert picture.tables[0].header == ["mass", "cut for 2%"]
     assert {row[1] for row in picture.tables[0].rows} == {"0.8"}

@@ -5,6 +5,7 @@ from unsculpt.plots.cut import cut
 from unsculpt.plots.efficiency import efficiency
 from unsculpt.plots.history import history
 from unsculpt.plots.in_bins import in_bins
+from unsculpt.plots.residuals import residuals
 from unsculpt.plots.score_slices import score_slices
 from unsculpt.plots.separation import separation
 from unsculpt.plots.spectrum import spectrum
@@ -15,6 +16,7 @@ __all__ = [
     "efficiency",
     "history",
     "in_bins",
+    "residuals",
     "score_slices",
     "separation",
     "spectrum",

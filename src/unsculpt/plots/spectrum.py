@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from unsculpt import metrics
 from unsculpt.inputs import Floats
+from unsculpt.metrics import Interval
 from unsculpt.plots.axis import Axis
 from unsculpt.plots.style import ALL, COLOURS, styled
 
@@ -24,11 +25,29 @@ class Spectrum(NamedTuple):
     content: Floats
     variance: Floats
 
+    @classmethod
+    def of_events(cls, values: Floats, edges: Floats, weight: Floats) -> Spectrum:
+        """Count events in bins."""
+        return cls(*(np.histogram(values, edges, weights=weight**power)[0] for power in (1.0, 2.0)))
+
     @property
     def shares(self) -> Floats:
         """Return the share of each bin in the total; zeros if there is no total to share."""
+        return self._of_total(self.content)
+
+    @property
+    def errors(self) -> Floats:
+        """Return the errors of the shares."""
+        return self._of_total(np.sqrt(self.variance))
+
+    @property
+    def interval(self) -> Interval[Floats]:
+        """Return the shares with their errors."""
+        return Interval(self.shares, self.shares - self.errors, self.shares + self.errors)
+
+    def _of_total(self, numbers: Floats) -> Floats:
         total = self.content.sum()
-        return np.asarray(self.content / total if total > 0 else np.zeros(len(self.content)))
+        return np.asarray(numbers / total if total > 0 else np.zeros(len(numbers)))
 
 
 @styled
@@ -84,12 +103,7 @@ def background_spectra(
     weight = np.ones(len(axis.values)) if sample_weight is None else np.asarray(sample_weight)
     background = np.asarray(labels) == 0
     return {
-        label: Spectrum(
-            *(
-                np.histogram(axis.values[chosen], axis.edges, weights=weight[chosen] ** power)[0]
-                for power in (1.0, 2.0)
-            )
-        )
+        label: Spectrum.of_events(axis.values[chosen], axis.edges, weight[chosen])
         for label, chosen in ((label, background & passes) for label, passes in passing.items())
     }
 

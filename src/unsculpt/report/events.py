@@ -12,17 +12,34 @@ from numpy.typing import ArrayLike, NDArray
 
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.decorrelators.common.attributes import Categorical
-from unsculpt.inputs import Columns, Floats, numbers, protected_columns, same_length
+from unsculpt.inputs import (
+    Columns,
+    Floats,
+    named_columns,
+    numbers,
+    protected_columns,
+    same_length,
+)
 from unsculpt.plots.axis import Axis
 
 
 @dataclass(frozen=True)
 class Events:
-    """The score as it came and decorrelated, labels, weights, and an axis for each attribute."""
+    """The score as it came and decorrelated, and what it is judged by.
+
+    Attributes:
+        scores: both scores by their names.
+        labels: 1 for signal, 0 for background.
+        weight: None if all events count alike.
+        protected: the attributes, as the model takes them.
+        axes: the same to draw, one for each.
+        notes: what the reader should know.
+    """
 
     scores: dict[str, Floats]
     labels: Floats
     weight: Floats | None
+    protected: Any
     axes: list[Axis]
     notes: list[str]
 
@@ -60,6 +77,7 @@ class Events:
             {"raw score": raw[known], "decorrelated score": flat[known]},
             label[known],
             None if weight is None else weight[known],
+            _table_like(protected, [column[known] for column in columns]),
             [
                 Axis.from_events(column[known], label[known], bins if i == 0 else 50, name)
                 for i, (name, column) in enumerate(zip(names, drawn, strict=True))
@@ -77,21 +95,31 @@ def _categories(model: Decorrelator, names: list[str]) -> set[int]:
     return {i for i, a in enumerate(attributes) if isinstance(a, Categorical)}
 
 
-def along_first(protected: Any, labels: ArrayLike, axis: Axis) -> tuple[NDArray[Any], Any]:
+def along_first(events: Events) -> tuple[NDArray[Any], Any]:
     """Return values across the first attribute, and a table with the others at their median."""
-    names, columns = protected_columns(protected)
-    background = np.asarray(labels) == 0
+    _, columns = protected_columns(events.protected)
+    background, axis = events.labels == 0, events.axes[0]
     first = columns[0][background]
     values = np.unique(first) if axis.categories else _across(first.astype(float), axis)
-    rows = [values, *(np.repeat(_typical(c[background]), len(values)) for c in columns[1:])]
-    if hasattr(protected, "columns"):
-        return values, Columns(zip(names, rows, strict=True))
+    others = (np.repeat(_typical(c[background]), len(values)) for c in columns[1:])
+    return values, _table_like(events.protected, [values, *others])
+
+
+def rows(protected: Any, which: Any) -> Any:
+    """Return some of the events of a table of attributes."""
+    return _table_like(protected, [column[which] for column in protected_columns(protected)[1]])
+
+
+def _table_like(protected: Any, columns: list[NDArray[Any]]) -> Any:
+    """Return columns in the form in which the attributes came: named, or an array."""
+    if named_columns(protected) is not None:
+        return Columns(zip(protected_columns(protected)[0], columns, strict=True))
     if np.ndim(protected) == 1:
-        return values, values
-    table = np.empty((len(values), len(rows)), np.asarray(protected).dtype)
-    for i, row in enumerate(rows):
-        table[:, i] = row
-    return values, table
+        return columns[0]
+    table = np.empty((len(columns[0]), len(columns)), np.asarray(protected).dtype)
+    for i, column in enumerate(columns):
+        table[:, i] = column
+    return table
 
 
 def _across(column: Floats, axis: Axis) -> Floats:

@@ -72,7 +72,7 @@ def write_report(
     with atomic_write(path) as draft:  # which refuses a bad path before the work
         events = Events.prepare(model, scores, protected, labels, sample_weight, names, bins)
         numbers = summary(events, efficiency)
-        drawn = list(pictures(events, model, protected, labels, efficiency))
+        drawn = list(pictures(events, model, efficiency))
         for picture in drawn:  # laid out once, not for each of its files
             picture.figure.draw_without_rendering()
             picture.figure.set_layout_engine("none")

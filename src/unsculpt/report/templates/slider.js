@@ -22,7 +22,9 @@
         score[of][k] = score[of][k].map((x, i) => x + score[of][k - 1][i]);
       }
     }
-    for (let k = 1; k < score.squares.length; k++) score.squares[k] += score.squares[k - 1];
+    for (const squares of [score.squares, score.all_squares]) {
+      for (let k = 1; k < squares.length; k++) squares[k] += squares[k - 1];
+    }
   }
   const everything = (score, of) => score[of][score[of].length - 1];
 
@@ -47,12 +49,19 @@
     const squares = score.squares[k];
     const missed = score.squares[score.squares.length - 1] - squares;
     const filled = inside(all).filter((x) => x > 0).length;
-    // The mean over random selections: a chi-squared with one degree of freedom less than bins.
+    // In units of this a divergence is a chi-squared with one degree of freedom less than bins.
     const spread = squares / sum(inside(passing)) ** 2 + missed / sum(inside(failing)) ** 2;
+    const degrees = filled - 1, inverse = 1 / jsd(inside(passing), inside(failing));
+    const chi2 = 8 / (inverse * spread), excess = Math.max(chi2 - degrees, 0);
+    const above = score.all_squares[k], below = score.all_squares.at(-1) - above;
+    const error = Math.sqrt(above * (1 - kept) ** 2 + below * kept ** 2) / sum(all);
+    const ideal = degrees > 2 ? 8 / ((degrees - 2) * spread) : NaN;
     return {
-      cut: score.cuts[k], kept, rejection: kept > 0 ? 1 / kept : Infinity,
-      inverse: 1 / jsd(inside(passing), inside(failing)),
-      ideal: filled > 3 ? 8 / ((filled - 3) * spread) : NaN,
+      cut: score.cuts[k],
+      kept: [kept, error],
+      rejection: kept > 0 ? [1 / kept, error / kept ** 2] : [Infinity, NaN],
+      inverse: [inverse, inverse * Math.sqrt(2 * (degrees + 2 * excess)) / (degrees + excess)],
+      ideal: [ideal, degrees > 4 ? ideal * Math.sqrt(2 / (degrees - 4)) : NaN],
     };
   }
 
@@ -60,6 +69,15 @@
     if (Number.isNaN(x)) return "n/a";
     if (!Number.isFinite(x)) return "∞";
     return Number(x.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
+  };
+
+  // A number and its error, to two digits of the error, as in the other tables.
+  const withError = ([x, error], percent = "") => {
+    if (!(Number.isFinite(x) && error > 0 && Number.isFinite(error))) return text(x) + percent;
+    const decimals = Math.min(Math.max(0, 1 - Math.floor(Math.log10(error))), 12);
+    const [a, b] = [x, error].map((y) => y.toLocaleString("en",
+      { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
+    return `${a} ± ${b}${percent}`;
   };
 
   function make(tag, attributes = {}, content = "", space = "http://www.w3.org/2000/svg") {
@@ -141,10 +159,11 @@
       const n = numbers(score, k);
       drawings[i].svg.setAttribute("aria-label",
         `Spectra of ${data.name} after a cut on the ${score.name} that keeps ${percent}% of the signal: ` +
-        `1/JSD ${text(n.inverse)}, a random selection gets about ${text(n.ideal)}`);
+        `1/JSD ${text(n.inverse[0])}, a random selection gets about ${text(n.ideal[0])}`);
       const row = cell("tr", "");
       row.append(cell("th", score.name, { scope: "row" }));
-      for (const x of [text(n.cut), `${text(100 * n.kept, 3)}%`, text(n.rejection), text(n.inverse), text(n.ideal, 3)]) {
+      const kept = n.kept.map((x) => 100 * x);
+      for (const x of [text(n.cut), withError(kept, "%"), ...[n.rejection, n.inverse, n.ideal].map((y) => withError(y))]) {
         row.append(cell("td", x));
       }
       readout.append(row);
