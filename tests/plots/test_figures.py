@@ -95,6 +95,19 @@ def test_residuals_stay_in_view_and_what_is_beyond_has_an_arrow(toy, scores):
         assert all(low < y < high for line in arrows for y in line.get_ydata())
 
 
+def test_the_plane_shows_where_two_attributes_together_are_not_flat():
+    """Each of them alone is flat here, and their corners are not."""
+    random = np.random.default_rng(1)
+    x, y, score = random.uniform(size=(3, 20_000))
+    corner = (x > 0.5) == (y > 0.5)
+    score = score + 0.05 * np.where(corner, 1, -1)
+    figure = plots.plane({"score": score}, np.zeros(len(x)), x, y, efficiency=0.2, bins=2)
+    (mesh,) = drawn(figure)[0].collections
+    pulls = mesh.get_array()
+    assert np.all(np.diag(pulls) > 5)
+    assert np.all(np.diag(pulls[::-1]) < -5)
+
+
 def test_separation_is_that_of_scikit_learn_in_each_bin(toy, scores):
     axis = Axis.from_events(toy.protected, toy.label, [70, 80, 95], "mass")
     panels = separation_in_bins({"raw": toy.score}, toy.label, axis)

@@ -5,6 +5,7 @@ from unsculpt.plots.cut import cut
 from unsculpt.plots.efficiency import efficiency
 from unsculpt.plots.history import history
 from unsculpt.plots.in_bins import in_bins
+from unsculpt.plots.plane import plane
 from unsculpt.plots.residuals import residuals
 from unsculpt.plots.score_slices import score_slices
 from unsculpt.plots.separation import separation
@@ -16,6 +17,7 @@ __all__ = [
     "efficiency",
     "history",
     "in_bins",
+    "plane",
     "residuals",
     "score_slices",
     "separation",

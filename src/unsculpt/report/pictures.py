@@ -18,6 +18,7 @@ from unsculpt.metrics import Ideal, Interval
 from unsculpt.plots.axis import Axis
 from unsculpt.plots.efficiency import WORKING_POINTS, background_efficiencies
 from unsculpt.plots.in_bins import Curves
+from unsculpt.plots.plane import background_cells, draw_plane, equal_shares
 from unsculpt.plots.residuals import WORKING_POINTS as RESIDUALS_AT
 from unsculpt.plots.residuals import background_residuals, draw_residuals
 from unsculpt.plots.score_slices import background_slices
@@ -26,6 +27,9 @@ from unsculpt.plots.spectrum import background_spectra
 from unsculpt.report.events import Events, along_first, losses
 from unsculpt.report.map_error import MapError, map_errors, quietly
 from unsculpt.report.words import bare, number, with_error
+
+
+IN_PLANE = 0.1  # of the background passes
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,9 @@ def pictures(events: Events, model: Decorrelator, efficiency: float) -> Iterator
         yield _residuals(events, axis.with_bins(20), f"residuals{ending}", errors)
     for axis, ending in zip(events.axes, endings, strict=True):
         yield _efficiency(events, axis.with_bins(20), f"efficiency{ending}")
+    continuous = [axis for axis in events.axes if not axis.categories]
+    if len(continuous) > 1:
+        yield _plane(events, continuous[0], continuous[1])
     yield _slices(events, events.axes[0])
     yield _separation(events, events.axes[0].with_bins(20), efficiency)
     values, table = along_first(events)
@@ -122,6 +129,34 @@ def _efficiency(events: Events, axis: Axis, slug: str) -> Picture:
         "all background (dotted). Where a cut does not sculpt, its points lie on its dotted line.",
         plots.efficiency(events.scores, events.labels, axis, **settings),
         [_table(panels, axis)],
+    )
+
+
+def _plane(events: Events, first: Axis, second: Axis) -> Picture:
+    background = events.labels == 0
+    # So many that some tens of events are expected to pass in each cell.
+    bins = int(np.clip((background.sum() * IN_PLANE / 40) ** 0.5, 2, 10))
+    first, second = (equal_shares(axis, events.labels, bins) for axis in (first, second))
+    cells = background_cells(events.scores, events.labels, first, second, events.weight, IN_PLANE)
+    return Picture(
+        "plane",
+        f"{bare(first.name)} and {bare(second.name)} together",
+        f"A cut that keeps {IN_PLANE:.0%} of all background: by how many statistical errors the "
+        f"share that passes in each cell of {bare(first.name)} and {bare(second.name)} is above "
+        "(red) or below (blue) that of all. Flat is pale, without a pattern. The table has the "
+        "ratios.",
+        draw_plane(cells, first, second),
+        [
+            Table.from_columns(
+                f"{label}: {first.name}",
+                first.bins(),
+                {
+                    f"{second.name} {where}": Interval(*(x[:, i] for x in ratio))
+                    for i, where in enumerate(second.bins())
+                },
+            )
+            for label, ratio in cells.items()
+        ],
     )
 
 
