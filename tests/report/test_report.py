@@ -177,10 +177,41 @@ def test_events_without_a_decorrelated_score_are_left_out(toy, exact, tmp_path, 
     assert f"{kept:,} background" in (tmp_path / "r.html").read_text()
 
 
+@pytest.fixture(scope="module")
+def control_region(toy, exact, tmp_path_factory):
+    """A report on background alone: its page and its numbers."""
+    path = tmp_path_factory.mktemp("control") / "r.html"
+    chosen = toy.background
+    numbers = write_report(path, exact, toy.score[chosen], toy.protected[chosen], title="Region B")
+    return path, numbers
+
+
+def test_background_alone_shows_what_needs_no_signal(control_region, toy, parse):
+    path, (raw, flat) = control_region
+    page = parse(path)
+    sections = {a.get("id") for a in page.all("section")}
+    assert {"spectrum", "residuals", "efficiency", "scores", "cut"} <= sections
+    assert "separation" not in sections
+    for text in ("Region B", "there is no signal among these events", "4,000 background"):
+        assert text in page.text
+    assert "50% background efficiency" in page.text
+    assert "signal kept" not in page.text
+    assert raw.flatness.p_value < 1e-9
+    assert flat.flatness.p_value > 1e-4
+    data = json.loads(page.scripts[0])
+    counts = np.sum(data["scores"][0]["background"][:50])  # what passes at half of the background
+    assert counts == pytest.approx(2000, abs=2)
+    assert "signal" not in data["scores"][0]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"labels": np.zeros(5000)}, "no signal among the 5000 events"),
+        ({"labels": np.ones(5000)}, "no background among the 5000 events"),
+        ({"labels": np.arange(5000) % 3}, "labels is neither 0 nor 1"),
+        ({"sample_weight": np.zeros(5000)}, "background sums to 0 over 4000 events"),
+        ({"bins": [0, 1e6]}, "has one bin, which holds everything"),
+        ({"bins": [900, 950, 1000]}, "hold none of the 4,000 background events"),
         ({"labels": [0, 1]}, "labels has 2 events"),
         ({"scores": np.zeros((5000, 2))}, "a report is about one score"),
         ({"names": ["mass", "pt"]}, "names has 2 entries for 1 attributes"),
@@ -189,15 +220,8 @@ def test_events_without_a_decorrelated_score_are_left_out(toy, exact, tmp_path, 
 )
 def test_bad_input_is_named_and_nothing_written(toy, exact, tmp_path, monkeypatch, change, message):
     monkeypatch.chdir(tmp_path)
-    good = {"path": "r.html", "scores": toy.score, "labels": toy.label, "names": None}
-    given = good | change
+    given = {"path": "r.html", "scores": toy.score, "labels": toy.label, "names": None} | change
+    path, scores, labels = (given.pop(name) for name in ("path", "scores", "labels"))
     with pytest.raises((ValueError, FileNotFoundError), match=message):
-        write_report(
-            given["path"],
-            exact,
-            given["scores"],
-            toy.protected,
-            given["labels"],
-            names=given["names"],
-        )
+        write_report(path, exact, scores, toy.protected, labels, figures="figures", **given)
     assert not list(tmp_path.iterdir())

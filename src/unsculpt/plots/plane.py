@@ -43,12 +43,11 @@ def plane(
         names: of the attributes, on the axes.
         bins: of each attribute, with equal numbers of background events.
     """
-    axes = [
+    x, y = (
         equal_shares(Axis.from_events(values, labels, 1, name), labels, bins)
         for values, name in zip((first, second), names, strict=True)
-    ]
-    cells = background_cells(scores, labels, *axes, sample_weight, efficiency)
-    return draw_plane(cells, *axes)
+    )
+    return draw_plane(background_cells(scores, labels, x, y, sample_weight, efficiency), x, y)
 
 
 def equal_shares(axis: Axis, labels: ArrayLike, bins: int) -> Axis:

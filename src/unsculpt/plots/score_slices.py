@@ -26,7 +26,6 @@ class Slices(NamedTuple):
     densities: dict[str, Interval[Floats]]
 
 
-@styled
 def score_slices(
     scores: Mapping[str, ArrayLike],
     labels: ArrayLike,
@@ -48,6 +47,12 @@ def score_slices(
     slices = background_slices(
         scores, labels, Axis.from_events(protected, labels, 1, name), sample_weight=sample_weight
     )
+    return draw_score_slices(slices, name)
+
+
+@styled
+def draw_score_slices(slices: list[Slices], name: str) -> Figure:
+    """Draw one panel a score beside the other."""
     figure = Figure(figsize=(1.2 + 4.4 * len(slices), 3.8), layout="constrained")
     panels = figure.subplots(1, len(slices), squeeze=False)[0]
     draw_slices(panels, slices, name)

@@ -50,7 +50,6 @@ class Spectrum(NamedTuple):
         return np.asarray(numbers / total if total > 0 else np.zeros(len(numbers)))
 
 
-@styled
 def spectrum(
     scores: Mapping[str, ArrayLike],
     labels: ArrayLike,
@@ -73,17 +72,21 @@ def spectrum(
         bins: number of equal bins across the background, or their edges.
     """
     axis = Axis.from_events(protected, labels, bins, name)
+    spectra = background_spectra(
+        scores, labels, axis, sample_weight=sample_weight, efficiency=efficiency
+    )
+    return draw_spectrum(
+        spectra, axis, f"background after a cut at {efficiency:.0%} signal efficiency"
+    )
+
+
+@styled
+def draw_spectrum(spectra: dict[str, Spectrum], axis: Axis, title: str) -> Figure:
+    """Draw spectra and below them their ratios."""
     figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     upper, ratio = figure.subplots(2, sharex=True, height_ratios=[3, 1])
-    draw_spectra(
-        upper,
-        ratio,
-        background_spectra(
-            scores, labels, axis, sample_weight=sample_weight, efficiency=efficiency
-        ),
-        axis,
-    )
-    upper.set_title(f"background after a cut at {efficiency:.0%} signal efficiency")
+    draw_spectra(upper, ratio, spectra, axis)
+    upper.set_title(title)
     return figure
 
 

@@ -19,8 +19,16 @@ from unsculpt.inputs import (
     numbers,
     protected_columns,
     same_length,
+    weight_column,
 )
+from unsculpt.metrics._inputs import check_class
 from unsculpt.plots.axis import Axis
+
+NO_SIGNAL = (
+    "there is no signal among these events. Cuts keep a share of the background instead of the "
+    "signal; what needs signal is left out: rejection at a signal efficiency, AUC, the signal that "
+    "is kept, and separation in bins"
+)
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,9 @@ class Events:
 
     Attributes:
         scores: both scores by their names.
-        labels: 1 for signal, 0 for background.
+        labels: 1 for signal, 0 for background. Where there is no signal a copy of the background
+            plays it: a cut that keeps half of the copy keeps half of the background.
+        has_signal: whether it is the real one.
         weight: None if all events count alike.
         protected: the attributes, as the model takes them.
         axes: the same to draw, one for each.
@@ -38,10 +48,16 @@ class Events:
 
     scores: dict[str, Floats]
     labels: Floats
+    has_signal: bool
     weight: Floats | None
     protected: Any
     axes: list[Axis]
     notes: list[str]
+
+    @property
+    def cut_on(self) -> str:
+        """What an efficiency is one of."""
+        return "signal" if self.has_signal else "background"
 
     @classmethod
     def prepare(
@@ -49,7 +65,7 @@ class Events:
         model: Decorrelator,
         scores: ArrayLike,
         protected: Any,
-        labels: ArrayLike,
+        labels: ArrayLike | None,
         sample_weight: ArrayLike | None,
         names: Sequence[str] | None,
         bins: int | ArrayLike,
@@ -63,26 +79,55 @@ class Events:
             names = found
         elif len(names) != len(columns):
             raise ValueError(f"names has {len(names)} entries for {len(columns)} attributes")
-        label = numbers(labels, "labels")
+        label = np.zeros(len(raw)) if labels is None else numbers(labels, "labels")
         same_length(len(raw), labels=len(label))
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             flat = model.transform(raw, protected)
         known = np.isfinite(flat)
+        has_signal = bool(label[known].any())
+        weight = None if sample_weight is None else weight_column(sample_weight, len(raw))
+        for chosen, what in ((label == 0, "background"), (label != 0, "signal")):
+            if has_signal or what == "background":
+                check_class(chosen & known, np.ones(len(raw)) if weight is None else weight, what)
+        kept = np.flatnonzero(known)
+        label = label[kept]
+        if not has_signal:
+            kept, label = np.tile(kept, 2), np.repeat([0.0, 1.0], len(kept))
         categories = _categories(model, found)
         drawn = [c.astype(str) if i in categories else c for i, c in enumerate(columns)]
-        weight = None if sample_weight is None else numbers(sample_weight, "weight")
+        axes = [
+            Axis.from_events(column[kept], label, bins if i == 0 else 50, name)
+            for i, (name, column) in enumerate(zip(names, drawn, strict=True))
+        ]
+        _check_bins(axes[0], label)
         return cls(
-            {"raw score": raw[known], "decorrelated score": flat[known]},
-            label[known],
-            None if weight is None else weight[known],
-            _table_like(protected, [column[known] for column in columns]),
-            [
-                Axis.from_events(column[known], label[known], bins if i == 0 else 50, name)
-                for i, (name, column) in enumerate(zip(names, drawn, strict=True))
-            ],
-            [str(warning.message) for warning in caught],
+            {"raw score": raw[kept], "decorrelated score": flat[kept]},
+            label,
+            has_signal,
+            None if weight is None else weight[kept],
+            _table_like(protected, [column[kept] for column in columns]),
+            axes,
+            ([] if has_signal else [NO_SIGNAL]) + [str(warning.message) for warning in caught],
+        )
+
+
+def _check_bins(axis: Axis, labels: Floats) -> None:
+    """Refuse bins in which no spectrum can change its shape."""
+    background = axis.values[labels == 0]
+    inside = (background >= axis.edges[0]) & (background <= axis.edges[-1])
+    if not inside.any():
+        raise ValueError(
+            f"bins from {axis.edges[0]:g} to {axis.edges[-1]:g} hold none of the "
+            f"{len(background):,} background events, whose {axis.name} runs from "
+            f"{background.min():g} to {background.max():g}; give other edges"
+        )
+    if len(axis.edges) < 3:
+        what = f"is {axis.categories[0]} in all events" if axis.categories else "has one bin"
+        raise ValueError(
+            f"{axis.name} {what}, which holds everything: no cut can sculpt it; expected at least "
+            f"two {'values' if axis.categories else 'bins'}"
         )
 
 

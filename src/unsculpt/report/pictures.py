@@ -16,18 +16,17 @@ from unsculpt.decorrelators import Decorrelator
 from unsculpt.inputs import Floats
 from unsculpt.metrics import Ideal, Interval
 from unsculpt.plots.axis import Axis
-from unsculpt.plots.efficiency import WORKING_POINTS, background_efficiencies
+from unsculpt.plots.efficiency import WORKING_POINTS, background_efficiencies, draw_efficiencies
 from unsculpt.plots.in_bins import Curves
 from unsculpt.plots.plane import background_cells, draw_plane, equal_shares
 from unsculpt.plots.residuals import WORKING_POINTS as RESIDUALS_AT
 from unsculpt.plots.residuals import background_residuals, draw_residuals
-from unsculpt.plots.score_slices import background_slices
-from unsculpt.plots.separation import separation_in_bins
-from unsculpt.plots.spectrum import background_spectra
+from unsculpt.plots.score_slices import background_slices, draw_score_slices
+from unsculpt.plots.separation import draw_separation, separation_in_bins
+from unsculpt.plots.spectrum import background_spectra, draw_spectrum
 from unsculpt.report.events import Events, along_first, losses
 from unsculpt.report.map_error import MapError, map_errors, quietly
 from unsculpt.report.words import bare, number, with_error
-
 
 IN_PLANE = 0.1  # of the background passes
 
@@ -74,7 +73,8 @@ def pictures(events: Events, model: Decorrelator, efficiency: float) -> Iterator
     if len(continuous) > 1:
         yield _plane(events, continuous[0], continuous[1])
     yield _slices(events, events.axes[0])
-    yield _separation(events, events.axes[0].with_bins(20), efficiency)
+    if events.has_signal:
+        yield _separation(events, events.axes[0].with_bins(20), efficiency)
     values, table = along_first(events)
     if cuts := _known_cuts(model, table):
         yield _cut(events.axes, values, cuts)
@@ -85,14 +85,15 @@ def pictures(events: Events, model: Decorrelator, efficiency: float) -> Iterator
 def _spectrum(events: Events, axis: Axis, slug: str, efficiency: float) -> Picture:
     given: dict[str, Any] = {"efficiency": efficiency, "sample_weight": events.weight}
     spectra = background_spectra(events.scores, events.labels, axis, **given)
+    title = f"background after a cut at {efficiency:.0%} {events.cut_on} efficiency"
     columns = {f"share, {label}": spectrum.interval for label, spectrum in spectra.items()}
     return Picture(
         slug,
         f"Spectrum of {bare(axis.name)}",
         f"The background's {bare(axis.name)} before any cut (grey) and after cuts that keep "
-        f"{efficiency:.0%} of the signal, each normalised to one; below, the ratio to grey. A cut "
-        "that does not sculpt leaves the ratio at one.",
-        plots.spectrum(events.scores, events.labels, axis, **given),
+        f"{efficiency:.0%} of the {events.cut_on}, each normalised to one; below, the ratio to "
+        "grey. A cut that does not sculpt leaves the ratio at one.",
+        draw_spectrum(spectra, axis, title),
         [Table.from_columns(axis.name, axis.bins(), columns)],
     )
 
@@ -119,15 +120,16 @@ def _residuals(events: Events, axis: Axis, slug: str, errors: Sequence[MapError]
 
 
 def _efficiency(events: Events, axis: Axis, slug: str) -> Picture:
-    settings: dict[str, Any] = {"sample_weight": events.weight}
-    panels = background_efficiencies(events.scores, events.labels, axis, **settings)
+    panels = background_efficiencies(
+        events.scores, events.labels, axis, sample_weight=events.weight
+    )
     points = ", ".join(f"{point:.0%}" for point in WORKING_POINTS)
     return Picture(
         slug,
         f"Efficiency against {bare(axis.name)}",
         f"How much background passes at each {bare(axis.name)}, for cuts that keep {points} of "
         "all background (dotted). Where a cut does not sculpt, its points lie on its dotted line.",
-        plots.efficiency(events.scores, events.labels, axis, **settings),
+        draw_efficiencies(panels, axis, WORKING_POINTS),
         [_table(panels, axis)],
     )
 
@@ -161,9 +163,9 @@ def _plane(events: Events, first: Axis, second: Axis) -> Picture:
 
 
 def _slices(events: Events, axis: Axis) -> Picture:
-    settings: dict[str, Any] = {"sample_weight": events.weight}
+    slices = background_slices(events.scores, events.labels, axis, sample_weight=events.weight)
     tables = []
-    for name, edges, densities in background_slices(events.scores, events.labels, axis, **settings):
+    for name, edges, densities in slices:
         ranges = [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
         columns = {f"density, {axis.name} {where}": values for where, values in densities.items()}
         tables.append(Table.from_columns(name, ranges, columns))
@@ -172,7 +174,7 @@ def _slices(events: Events, axis: Axis) -> Picture:
         f"Scores in slices of {bare(axis.name)}",
         f"The background's distribution of each score in slices of {bare(axis.name)}. One "
         "that is decorrelated at every cut looks the same in all of them.",
-        plots.score_slices(events.scores, events.labels, axis, name=axis.name, **settings),
+        draw_score_slices(slices, axis.name),
         tables,
     )
 
@@ -186,7 +188,7 @@ def _separation(events: Events, axis: Axis, efficiency: float) -> Picture:
         "Area under the ROC curve; background rejection and signal efficiency of one cut that "
         f"keeps {efficiency:.0%} of all signal. Bins without signal have no AUC, and bins where "
         "no background passes no finite rejection.",
-        plots.separation(events.scores, events.labels, axis, **given),
+        draw_separation(panels, axis),
         [_table(panels, axis)],
     )
 

@@ -70,18 +70,24 @@ def _numbers(events: Events, name: str, efficiency: float) -> Numbers:
 
     # More events need fewer resamples for the same patience, and their errors matter less.
     repeats = int(np.clip(8e6 / len(score), 20, 100))
-    arrays = (score, events.labels, *(axis.values for axis in events.axes))
-    measured = metrics.bootstrap(measure, *arrays, sample_weight=events.weight, repeats=repeats)
+    order = np.argsort(score)  # what is sorted already is sorted fast in every resample
+    columns = (score, events.labels, *(axis.values for axis in events.axes))
+    arrays = tuple(column[order] for column in columns)
+    weight = None if events.weight is None else events.weight[order]
+    measured = metrics.bootstrap(measure, *arrays, sample_weight=weight, repeats=repeats)
     rejection, area, fixed, *inverse = (
         Interval(*map(float, ends)) for ends in zip(*measured, strict=True)
     )
-    values: dict[str, Interval[float] | Ideal] = {f"R{percent}": rejection}
-    beside = points(*arrays, repeats=repeats, sample_weight=events.weight)
+    values: dict[str, Interval[float] | Ideal] = {}
+    if events.has_signal:
+        values[f"R{percent}"] = rejection
+    beside = points(*columns, repeats=repeats, sample_weight=events.weight)
     for axis, interval, point in zip(events.axes, inverse, beside, strict=True):
         of = f" of {axis.name}" if len(events.axes) > 1 else ""
         values[f"1/JSD{percent}{of}"] = interval
         values[f"ideal 1/JSD{percent}{of}"] = point.ideal
-    values |= {"AUC": area, f"AUC at fixed {bare(events.axes[0].name)}": fixed}
+    if events.has_signal:
+        values |= {"AUC": area, f"AUC at fixed {bare(events.axes[0].name)}": fixed}
     cut = metrics.threshold(
         score, events.labels, efficiency=efficiency, sample_weight=events.weight
     )

@@ -5,8 +5,9 @@
   const colours = ["#D55E00", "#0072B2"];
   const bins = data.edges.length - 1;
   const W = 480, LEFT = 52, RIGHT = 14;
-  const panes = [{ of: "background", top: 24, height: 210 }, { of: "signal", top: 250, height: 110 }];
-  const BOTTOM = panes[1].top + panes[1].height;
+  const panes = [{ of: "background", top: 24, height: 210 }, { of: "signal", top: 250, height: 110 }]
+    .filter(({ of }) => of in data.scores[0]);
+  const last = panes.at(-1), BOTTOM = last.top + last.height;
 
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const inside = (row) => row.slice(0, bins); // the last entry is what lies outside of all bins
@@ -17,7 +18,7 @@
 
   // What passes a cut is the sum of all that passes no harder one.
   for (const score of data.scores) {
-    for (const of of ["background", "signal"]) {
+    for (const { of } of panes) {
       for (let k = 1; k < score[of].length; k++) {
         score[of][k] = score[of][k].map((x, i) => x + score[of][k - 1][i]);
       }
@@ -122,7 +123,7 @@
       svg.append(make("text", { x: W - RIGHT - 8, y: pane.top + 18, "text-anchor": "end" }, pane.of));
       const marks = data.categories.length ? data.categories.map((_, i) => i) : ticks(low, high, 6);
       for (const x of marks) svg.append(make("path", { class: "frame", d: `M${across(x)} ${bottom}v-5` }));
-      if (pane.of === "signal") {
+      if (pane === last) {
         marks.forEach((x, i) => svg.append(make("text", { x: across(x), y: bottom + 16, "text-anchor": "middle" },
           data.categories.length ? data.categories[i] : text(x))));
       }
@@ -151,14 +152,14 @@
   function show() {
     const percent = Number(slider.value), k = percent - 1;
     document.getElementById("chosen").textContent = `${percent}%`;
-    slider.setAttribute("aria-valuetext", `${percent}% of the signal passes`);
+    slider.setAttribute("aria-valuetext", `${percent}% of the ${data.cut_on} passes`);
     const readout = document.querySelector("#readout tbody");
     readout.replaceChildren();
     data.scores.forEach((score, i) => {
       for (const pane of panes) move(drawings[i].parts[pane.of], score, pane, k);
       const n = numbers(score, k);
       drawings[i].svg.setAttribute("aria-label",
-        `Spectra of ${data.name} after a cut on the ${score.name} that keeps ${percent}% of the signal: ` +
+        `Spectra of ${data.name} after a cut on the ${score.name} that keeps ${percent}% of the ${data.cut_on}: ` +
         `1/JSD ${text(n.inverse[0])}, a random selection gets about ${text(n.ideal[0])}`);
       const row = cell("tr", "");
       row.append(cell("th", score.name, { scope: "row" }));
