@@ -11,6 +11,7 @@ from unsculpt import metrics
 from unsculpt.plots.axis import Axis
 from unsculpt.report import write_report
 from unsculpt.report.events import Events
+from unsculpt.report.measure import Measure
 from unsculpt.report.pictures import pictures
 
 
@@ -25,17 +26,19 @@ def edges(toy):
 
 
 def test_the_summary_is_what_the_metrics_say(written, toy, weight, edges):
-    flat = toy.cdf(toy.score, toy.protected)
+    flat, coarse = toy.cdf(toy.score, toy.protected), np.linspace(edges[0], edges[-1], 21)
     for row, score in zip(written[1], (toy.score, flat), strict=True):
         events, weights = (score, toy.label, toy.protected), {"sample_weight": weight}
         expected = {
             "R50": metrics.rejection(*events[:2], **weights),
             "1/JSD50": metrics.inverse_jsd(*events, bins=edges, **weights),
             "AUC": metrics.auc(*events[:2], **weights),
+            "AUC at fixed": metrics.expected_auc(*events, bins=coarse, **weights),
         }
+        values = {name.split(" <")[0]: value for name, value in row.values.items()}
         for name, value in expected.items():
-            assert row.values[name].value == pytest.approx(value)
-            assert row.values[name].low < value < row.values[name].high
+            assert values[name].value == pytest.approx(value)
+            assert values[name].low < value < values[name].high
         ideal = metrics.ideal_inverse_jsd(*events, bins=edges, **weights)
         assert row.values["ideal 1/JSD50"].mean == pytest.approx(ideal.mean)
         assert json.loads(json.dumps(row.plain(), allow_nan=False))["score"] == row.score
@@ -108,7 +111,7 @@ def test_several_attributes_and_categories(toy, exact, parse, tmp_path):
     # The inverse of a divergence in two bins has no mean over random selections.
     assert numbers[0].plain()["ideal 1/JSD50 of run"] == {"mean": None, "spread": None}
     page = parse(tmp_path / "r.html")
-    assert {"spectrum", "spectrum-2", "efficiency-2"} <= {a.get("id") for a in page.all("section")}
+    assert {"spectrum", "spectrum-2", "residuals-2"} <= {a.get("id") for a in page.all("section")}
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
 
 
@@ -225,3 +228,24 @@ def test_bad_input_is_named_and_nothing_written(toy, exact, tmp_path, monkeypatc
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         write_report(path, exact, scores, toy.protected, labels, figures="figures", **given)
     assert not list(tmp_path.iterdir())
+
+
+def test_resamples_are_measured_as_the_metrics_do(toy, exact, weight):
+    """With ties, weights of both signs and two attributes, one of them a category."""
+    table = pd.DataFrame({"mass": toy.protected, "run": np.where(toy.protected > 90, "a", "b")})
+    score = np.round(toy.score, 2)
+    events = Events.prepare(exact, score, table, toy.label, weight, None, 50)
+    drawn = np.random.default_rng(1).integers(len(score), size=len(score))
+    found = Measure(events, score, 0.3)(drawn)
+    some = score[drawn], toy.label[drawn]
+    cut, by = {"sample_weight": weight[drawn]}, [axis.values[drawn] for axis in events.axes]
+    edges = [axis.edges for axis in events.axes]
+    coarse = events.axes[0].with_bins(20).edges
+    expected = [
+        metrics.rejection(*some, efficiency=0.3, **cut),
+        metrics.auc(*some, **cut),
+        metrics.expected_auc(*some, by[0], bins=coarse, **cut),
+        metrics.inverse_jsd(*some, by[0], bins=edges[0], efficiency=0.3, **cut),
+        metrics.inverse_jsd(*some, by[1], bins=edges[1], efficiency=0.3, **cut),
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

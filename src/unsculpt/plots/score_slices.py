@@ -15,7 +15,7 @@ from unsculpt.inputs import Floats, Mask
 from unsculpt.metrics import Interval
 from unsculpt.plots.axis import Axis
 from unsculpt.plots.spectrum import Spectrum, log_limits
-from unsculpt.plots.style import styled
+from unsculpt.plots.style import log_axis, styled
 
 
 class Slices(NamedTuple):
@@ -89,7 +89,8 @@ def draw_slices(panels: Sequence[Axes], slices: list[Slices], name: str) -> None
         colours = colormaps["viridis"](np.linspace(0, 0.75, len(densities)))  # no yellow on white
         for (where, density), colour in zip(densities.items(), colours, strict=True):
             axes.stairs(density.value, edges, color=colour, label=where)
-        axes.set(xlabel=label, ylabel="density of background", yscale="log", ylim=limits)
+        log_axis(axes)
+        axes.set(xlabel=label, ylabel="density of background", ylim=limits)
         axes.set(xlim=(edges[0], edges[-1]))
         axes.legend(ncols=2, loc="upper center", title=name)
 

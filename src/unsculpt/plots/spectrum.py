@@ -14,7 +14,7 @@ from unsculpt import metrics
 from unsculpt.inputs import Floats
 from unsculpt.metrics import Interval
 from unsculpt.plots.axis import Axis
-from unsculpt.plots.style import ALL, COLOURS, styled
+from unsculpt.plots.style import ALL, COLOURS, log_axis, styled
 
 MOST = 2.0  # on the axis of ratios
 
@@ -131,7 +131,8 @@ def draw_spectra(axes: Axes, ratio: Axes, spectra: dict[str, Spectrum], axis: Ax
         )
         far = value > MOST
         ratio.plot(middle[filled][far], np.full(far.sum(), 0.96 * MOST), "^", c=colour, ms=4)
-    axes.set(yscale="log", ylabel="fraction of background")
+    log_axis(axes)
+    axes.set(ylabel="fraction of background")
     axes.set_ylim(log_limits([spectrum.shares for spectrum in spectra.values()]))
     axes.legend()
     axis.dress(ratio)

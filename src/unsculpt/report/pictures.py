@@ -67,8 +67,7 @@ def pictures(events: Events, model: Decorrelator, efficiency: float) -> Iterator
     errors = map_errors(events, model, RESIDUALS_AT)
     for axis, ending in zip(events.axes, endings, strict=True):
         yield _residuals(events, axis.with_bins(20), f"residuals{ending}", errors)
-    for axis, ending in zip(events.axes, endings, strict=True):
-        yield _efficiency(events, axis.with_bins(20), f"efficiency{ending}")
+    yield _efficiency(events, events.axes[0].with_bins(20), "efficiency")
     continuous = [axis for axis in events.axes if not axis.categories]
     if len(continuous) > 1:
         yield _plane(events, continuous[0], continuous[1])

@@ -82,8 +82,9 @@ def write_report(
         numbers = summary(events, efficiency)
         drawn = list(pictures(events, model, efficiency))
         for picture in drawn:  # laid out once, not for each of its files
-            picture.figure.draw_without_rendering()
-            picture.figure.set_layout_engine("none")
+            if layout := picture.figure.get_layout_engine():
+                layout.execute(picture.figure)
+                picture.figure.set_layout_engine("none")
         text = page(
             title=title or f"{score_name} decorrelated from {', '.join(map(bare, called))}",
             names=called,
