@@ -13,6 +13,7 @@ from unsculpt.report import write_report
 from unsculpt.report.events import Events
 from unsculpt.report.measure import Measure
 from unsculpt.report.pictures import pictures
+from unsculpt.report.spurious import spurious_signal
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,16 @@ def test_references_within_the_page_lead_somewhere(written, page):
 def test_every_figure_has_words_a_table_and_files(written, page):
     drawings = [a for a in page.all("div") if a.get("class") == "drawing"]
     figures = {file.name for file in written[0].with_name("figures").iterdir()}
-    slugs = {"spectrum", "residuals", "efficiency", "scores", "separation", "cut", "training"}
+    slugs = {
+        "spectrum",
+        "residuals",
+        "spurious",
+        "efficiency",
+        "scores",
+        "separation",
+        "cut",
+        "training",
+    }
     assert figures == {f"{slug}.{ending}" for slug in slugs for ending in ("pdf", "png")}
     assert len(drawings) == len(page.all("details")) - 1 == len(slugs)
     assert all(d["role"] == "img" and len(d["aria-label"]) > 20 for d in drawings)
@@ -249,3 +259,15 @@ def test_resamples_are_measured_as_the_metrics_do(toy, exact, weight):
         metrics.inverse_jsd(*some, by[1], bins=edges[1], efficiency=0.3, **cut),
     ]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_a_search_finds_a_signal_in_what_a_sculpting_cut_leaves(toy, exact):
+    events = Events.prepare(exact, toy.score, toy.protected, toy.label, None, ["mass"], 50)
+    (table,) = spurious_signal(events, 0.5).tables
+    assert table.header[0] == "window of mass"
+    pulls = np.array([[float(cell) for cell in row[-3:]] for row in table.rows])
+    every, raw, flat = np.abs(pulls).max(axis=0)
+    assert raw > 4
+    assert max(every, flat) < 4
+    few = Events.prepare(exact, toy.score, toy.protected, toy.label, None, ["mass"], 10)
+    assert spurious_signal(few, 0.5) is None

@@ -1,6 +1,7 @@
 """Figures: a function takes arrays and returns a matplotlib Figure."""
 
 from unsculpt.plots.before_after import before_after
+from unsculpt.plots.bumps import bumps
 from unsculpt.plots.cut import cut
 from unsculpt.plots.efficiency import efficiency
 from unsculpt.plots.history import history
@@ -13,6 +14,7 @@ from unsculpt.plots.spectrum import spectrum
 
 __all__ = [
     "before_after",
+    "bumps",
     "cut",
     "efficiency",
     "history",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unsculpt import plots
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.inputs import Floats
-from unsculpt.metrics import Ideal, Interval
+from unsculpt.metrics import Interval
 from unsculpt.plots.axis import Axis
 from unsculpt.plots.efficiency import WORKING_POINTS, background_efficiencies, draw_efficiencies
 from unsculpt.plots.in_bins import Curves
@@ -26,37 +24,11 @@ from unsculpt.plots.separation import draw_separation, separation_in_bins
 from unsculpt.plots.spectrum import background_spectra, draw_spectrum
 from unsculpt.report.events import Events, along_first, losses
 from unsculpt.report.map_error import MapError, map_errors, quietly
-from unsculpt.report.words import bare, number, with_error
+from unsculpt.report.picture import Picture, Table
+from unsculpt.report.spurious import spurious_signal
+from unsculpt.report.words import bare, number
 
 IN_PLANE = 0.1  # of the background passes
-
-
-@dataclass(frozen=True)
-class Table:
-    """What a figure shows, in numbers: the first column names the rows."""
-
-    header: list[str]
-    rows: list[list[str]]
-
-    @classmethod
-    def from_columns(
-        cls, first: str, names: Sequence[str], columns: Mapping[str, Interval[Floats] | Floats]
-    ) -> Table:
-        """Write columns of numbers, with their errors, beside the names of their rows."""
-        cells = [_cells(column) for column in columns.values()]
-        rows = [[name, *row] for name, *row in zip(names, *cells, strict=True)]
-        return cls([first, *columns], rows)
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure, the name of its files, its heading and what one sees in it."""
-
-    slug: str
-    title: str
-    caption: str
-    figure: Figure
-    tables: list[Table]
 
 
 def pictures(events: Events, model: Decorrelator, efficiency: float) -> Iterator[Picture]:
@@ -68,6 +40,8 @@ def pictures(events: Events, model: Decorrelator, efficiency: float) -> Iterator
     for axis, ending in zip(events.axes, endings, strict=True):
         yield _residuals(events, axis.with_bins(20), f"residuals{ending}", errors)
     yield _efficiency(events, events.axes[0].with_bins(20), "efficiency")
+    if picture := spurious_signal(events, efficiency):
+        yield picture
     continuous = [axis for axis in events.axes if not axis.categories]
     if len(continuous) > 1:
         yield _plane(events, continuous[0], continuous[1])
@@ -261,13 +235,3 @@ def _table(
         for label, curve in curves.items()
     }
     return Table.from_columns(axis.name, axis.bins(), {**columns, **(more or {})})
-
-
-def _cells(column: Interval[Floats] | Floats) -> list[str]:
-    """Return numbers as text, with their errors where they have any."""
-    if not isinstance(column, Interval):
-        return [number(x) for x in column]
-    return [
-        " ".join(with_error(Ideal(value, (high - low) / 2))).strip()
-        for value, low, high in zip(*column, strict=True)
-    ]

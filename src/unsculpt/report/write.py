@@ -13,7 +13,8 @@ from unsculpt.atomic import atomic_write
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.report.events import Events
 from unsculpt.report.page import page
-from unsculpt.report.pictures import Picture, pictures
+from unsculpt.report.picture import Picture
+from unsculpt.report.pictures import pictures
 from unsculpt.report.provenance import provenance_of
 from unsculpt.report.summary import Numbers, summary
 from unsculpt.report.verdict import points
