@@ -119,6 +119,26 @@ def test_the_numbers_beside_the_slider_are_the_metrics(seen, toy, weight, state,
         assert ideal[1] == pytest.approx(drawn.spread, rel=0.5)
 
 
+PHONE = """<iframe src="{page}" style="width: 390px; height: 800px"></iframe><pre id="probe"></pre>
+<script>onload = () => {{
+  const inside = document.querySelector("iframe").contentDocument;
+  const widths = [...inside.querySelectorAll("section, h1, p, .drawing, .scroll")]
+    .map((part) => part.getBoundingClientRect().right);
+  document.getElementById("probe").textContent = Math.max(...widths);
+}}</script>"""
+
+
+def test_on_a_phone_nothing_is_beside_the_page(written, tmp_path):
+    """Figures and tables that are wider scroll by themselves."""
+    (tmp_path / "phone.html").write_text(PHONE.format(page=written[0].as_uri()))
+    answer = browse(
+        "--allow-file-access-from-files", "--dump-dom", (tmp_path / "phone.html").as_uri()
+    )
+    right = re.search(r'<pre id="probe">([0-9.]+)</pre>', answer.stdout)
+    assert right, answer.stderr
+    assert 300 < float(right[1]) <= 390
+
+
 def test_prints(written, tmp_path):
     file = tmp_path / "report.pdf"
     browse(f"--print-to-pdf={file}", written[0].as_uri())
