@@ -1,5 +1,7 @@
 """What a report costs: seconds of one core, and the memory of the process, for more events.
 
+Two attributes, weights, page and figures.
+
 python benchmarks/report.py
 """
 
@@ -11,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-EVENTS = (200_000, 1_000_000)
+EVENTS = (100_000, 1_000_000)
 
 
 def measure(events):
@@ -21,8 +23,8 @@ def measure(events):
     from unsculpt.datasets import toys
     from unsculpt.report import write_report
 
-    train = toys.tagger(110_000, 0, seed=1)
-    test = toys.tagger(events * 5 // 6, events // 6, seed=2)
+    train = toys.two_attributes(110_000, 0, seed=1)
+    test = toys.two_attributes(events - events // 6, events // 6, seed=2)
     model = SplineDecorrelator().fit(train.score, train.protected)
     weight = np.random.default_rng(3).uniform(0.5, 2, len(test.score))
     start = time.process_time()
@@ -35,7 +37,7 @@ def measure(events):
             test.protected,
             test.label,
             sample_weight=weight,
-            bins=np.linspace(50, 300, 51),
+            names=["mass [GeV]", "pt [GeV]"],
             figures=path.with_name("figures"),
         )
         size = path.stat().st_size

@@ -38,7 +38,8 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     Attributes:
         source_: the columns of the files it was fitted on, as column names or expressions:
             `{"score": [...], "protected": [...], "background": ..., "signal": ..., "weight": ...}`;
-            with the number of `events` and the `files`; None if it was fitted on arrays.
+            with the number of `events`, the `files` and their `sizes` in bytes; None if it was
+            fitted on arrays.
     """
 
     source_: Json | None = None

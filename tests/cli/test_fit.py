@@ -34,6 +34,7 @@ def test_tells_what_it_read_fitted_and_found(unsculpt, events, save, tmp_path):
         "weight": "mass",
         "events": model.events_,
         "files": [str(tmp_path / "1.root"), str(tmp_path / "2.root")],
+        "sizes": [(tmp_path / name).stat().st_size for name in ("1.root", "2.root")],
     }
     assert model.attributes_.names == ["mass"]
 

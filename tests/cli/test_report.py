@@ -84,7 +84,12 @@ def test_other_names_and_expressions(unsculpt, model, events, save, tmp_path, no
     [
         (["--score", "tager"], "tagger"),
         (["--protect", "mass", "--protect", "w"], "the model protects mass"),
-        (["--background", "label < 2"], "no signal"),
+        (["--signal", "label == 5"], "no signal is left of 1,000 rows: 'label == 5' holds"),
+        (["--background", "label == 5"], "no background is left"),
+        (["--weight", "0 * mass"], "sums to 0 over 800 events; expected a positive total"),
+        (["--bins", "1"], "has one bin, which holds everything"),
+        (["--bins", "900,950,1000"], "hold none of the 800 background events"),
+        (["--label", "pt=p_T"], "expected COLUMN=TEXT with one of tagger, mass"),
     ],
 )
 def test_explains_what_is_wrong(unsculpt, model, events, save, tmp_path, options, message):
@@ -93,6 +98,52 @@ def test_explains_what_is_wrong(unsculpt, model, events, save, tmp_path, options
     assert answer.exit_code == 1
     assert message in answer.stderr
     assert not output.exists()
+    assert not (tmp_path / "w-figures").exists()
+
+
+def test_titles_labels_and_bins(unsculpt, model, events, save, tmp_path, no_pictures):
+    path, output = save(events, "a.parquet"), tmp_path / "w.html"
+    words = "--title", "W tagger <3>", "--label", "mass=m_J [GeV]", "--label", "tagger=DNN"
+    answer = unsculpt("report", model, path, "-o", output, *words, "--bins", "50,80,120")
+    assert answer.exit_code == 0
+    page = output.read_text()
+    assert "<h1>W tagger &lt;3&gt;</h1>" in page
+    assert "spectrum of m_J [GeV]" in page
+    assert '"edges": [50, 80, 120]' in page
+    answer = unsculpt("report", model, path, "-o", output, "--bins", "few")
+    assert answer.exit_code == 2
+    assert "neither a number of bins nor edges" in answer.stderr
+
+
+def test_a_control_region_has_no_signal(unsculpt, model, events, save, tmp_path, no_pictures):
+    path, output = save(events, "a.parquet"), tmp_path / "w.html"
+    settings = "--background", "label < 2", "--require-flat", 1e-9, "--json", "-o", output
+    answer = unsculpt("report", model, path, *settings)
+    assert answer.exit_code == 0
+    flat = json.loads(answer.stdout)["numbers"][1]
+    assert flat.keys() == {"score", "1/JSD50", "ideal 1/JSD50", "flatness"}
+    assert "Note: there is no signal among these events." in output.read_text()
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_warns_of_the_events_of_the_fit(
+    unsculpt, events, save, tmp_path, monkeypatch, no_pictures, moved
+):
+    monkeypatch.chdir(tmp_path)
+    save(events, "a.parquet")
+    fitted = "--score", "tagger", "--protect", "mass", "--background", "label == 0"
+    assert unsculpt("fit", "a.parquet", *fitted, "-o", "w.unsculpt").exit_code == 0
+    if moved:
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "a.parquet").rename(tmp_path / "elsewhere" / "a.parquet")
+        monkeypatch.chdir(tmp_path / "elsewhere")
+    answer = unsculpt("report", tmp_path / "w.unsculpt", "a.parquet", "-o", "w.html")
+    assert "Warning: the model was fitted on a.parquet; on the events of its fit" in answer.stderr
+    page = (tmp_path / "elsewhere" if moved else tmp_path) / "w.html"
+    assert "looks flatter than on others" in page.read_text()
+    save(events[:500], "b.parquet")
+    answer = unsculpt("report", tmp_path / "w.unsculpt", tmp_path / "b.parquet", "-o", "w.html")
+    assert "Warning" not in answer.stderr
 
 
 def test_a_model_of_arrays_asks_for_the_columns(unsculpt, events, save, tmp_path):

@@ -37,7 +37,7 @@ def drawn(figure):
     return figure.axes
 
 
-figures = [plots.spectrum, plots.efficiency, plots.score_slices, plots.separation]
+figures = [plots.spectrum, plots.residuals, plots.efficiency, plots.score_slices, plots.separation]
 
 
 @pytest.mark.parametrize("draw", figures)
@@ -79,6 +79,33 @@ def test_efficiencies_average_to_the_working_point(toy, scores, weight):
         # A cut keeps whole events, so a little more than asked for.
         assert np.average(curve.value, weights=total) == pytest.approx(0.2, abs=0.002)
         assert np.all(curve.low <= curve.value)
+
+
+def test_residuals_stay_in_view_and_what_is_beyond_has_an_arrow(toy, scores):
+    two = {name: scores[name] for name in ("raw", "flat")}
+    bands = [np.full(20, 0.01)] * 3
+    panels = drawn(plots.residuals(two, toy.label, toy.protected, map_errors=bands))
+    assert len(panels) == 3
+    for axes in panels:
+        low, high = axes.get_ylim()
+        assert axes.get_yscale() == "linear"
+        assert low + high == pytest.approx(2)
+        arrows = [line for line in axes.lines if line.get_marker() in ("^", "v")]
+        assert any(len(line.get_xdata()) for line in arrows)  # the raw score sculpts a lot
+        assert all(low < y < high for line in arrows for y in line.get_ydata())
+
+
+def test_the_plane_shows_where_two_attributes_together_are_not_flat():
+    """Each of them alone is flat here, and their corners are not."""
+    random = np.random.default_rng(1)
+    x, y, score = random.uniform(size=(3, 20_000))
+    corner = (x > 0.5) == (y > 0.5)
+    score = score + 0.05 * np.where(corner, 1, -1)
+    figure = plots.plane({"score": score}, np.zeros(len(x)), x, y, efficiency=0.2, bins=2)
+    (mesh,) = drawn(figure)[0].collections
+    pulls = mesh.get_array()
+    assert np.all(np.diag(pulls) > 5)
+    assert np.all(np.diag(pulls[::-1]) < -5)
 
 
 def test_separation_is_that_of_scikit_learn_in_each_bin(toy, scores):

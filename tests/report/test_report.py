@@ -8,10 +8,13 @@ import pytest
 
 import unsculpt as us
 from unsculpt import metrics
+from unsculpt.datasets import toys
 from unsculpt.plots.axis import Axis
 from unsculpt.report import write_report
 from unsculpt.report.events import Events
+from unsculpt.report.measure import Measure
 from unsculpt.report.pictures import pictures
+from unsculpt.report.spurious import spurious_signal
 from unsculpt.report.verdict import flatness
 
 
@@ -26,17 +29,19 @@ def edges(toy):
 
 
 def test_the_summary_is_what_the_metrics_say(written, toy, weight, edges):
-    flat = toy.cdf(toy.score, toy.protected)
+    flat, coarse = toy.cdf(toy.score, toy.protected), np.linspace(edges[0], edges[-1], 21)
     for row, score in zip(written[1], (toy.score, flat), strict=True):
         events, weights = (score, toy.label, toy.protected), {"sample_weight": weight}
         expected = {
             "R50": metrics.rejection(*events[:2], **weights),
             "1/JSD50": metrics.inverse_jsd(*events, bins=edges, **weights),
             "AUC": metrics.auc(*events[:2], **weights),
+            "AUC at fixed": metrics.expected_auc(*events, bins=coarse, **weights),
         }
+        values = {name.split(" <")[0]: value for name, value in row.values.items()}
         for name, value in expected.items():
-            assert row.values[name].value == pytest.approx(value)
-            assert row.values[name].low < value < row.values[name].high
+            assert values[name].value == pytest.approx(value)
+            assert values[name].low < value < values[name].high
         ideal = metrics.ideal_inverse_jsd(*events, bins=edges, **weights)
         assert row.values["ideal 1/JSD50"].mean == pytest.approx(ideal.mean)
         assert json.loads(json.dumps(row.plain(), allow_nan=False))["score"] == row.score
@@ -88,9 +93,18 @@ def test_references_within_the_page_lead_somewhere(written, page):
 
 
 def test_every_figure_has_words_a_table_and_files(written, page):
-    drawings = [a for a in page.all("div") if a.get("class") == "drawing"]
+    drawings = [a for a in page.all("div") if "drawing" in a.get("class", "").split()]
     figures = {file.name for file in written[0].with_name("figures").iterdir()}
-    slugs = {"spectrum", "efficiency", "scores", "separation", "cut", "training"}
+    slugs = {
+        "spectrum",
+        "residuals",
+        "spurious",
+        "efficiency",
+        "scores",
+        "separation",
+        "cut",
+        "training",
+    }
     assert figures == {f"{slug}.{ending}" for slug in slugs for ending in ("pdf", "png")}
     assert len(drawings) == len(page.all("details")) - 1 == len(slugs)
     assert all(d["role"] == "img" and len(d["aria-label"]) > 20 for d in drawings)
@@ -109,7 +123,7 @@ def test_several_attributes_and_categories(toy, exact, parse, tmp_path):
     # The inverse of a divergence in two bins has no mean over random selections.
     assert numbers[0].plain()["ideal 1/JSD50 of run"] == {"mean": None, "spread": None}
     page = parse(tmp_path / "r.html")
-    assert {"spectrum", "spectrum-2", "efficiency-2"} <= {a.get("id") for a in page.all("section")}
+    assert {"spectrum", "spectrum-2", "residuals-2"} <= {a.get("id") for a in page.all("section")}
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
 
 
@@ -132,7 +146,7 @@ def test_a_method_that_knows_its_own_cut_alone(toy, exact):
 
     model.threshold = threshold
     events = Events.prepare(model, toy.score, toy.protected, toy.label, None, ["mass"], 50)
-    *_, picture, _ = pictures(events, model, toy.protected, toy.label, 0.5)
+    *_, picture, _ = pictures(events, model, 0.5)
     assert picture.slug == "cut"
     assert picture.tables[0].header == ["mass", "cut for 2%"]
     assert {row[1] for row in picture.tables[0].rows} == {"0.8"}
@@ -178,10 +192,41 @@ def test_events_without_a_decorrelated_score_are_left_out(toy, exact, tmp_path, 
     assert f"{kept:,} background" in (tmp_path / "r.html").read_text()
 
 
+@pytest.fixture(scope="module")
+def control_region(toy, exact, tmp_path_factory):
+    """A report on background alone: its page and its numbers."""
+    path = tmp_path_factory.mktemp("control") / "r.html"
+    chosen = toy.background
+    numbers = write_report(path, exact, toy.score[chosen], toy.protected[chosen], title="Region B")
+    return path, numbers
+
+
+def test_background_alone_shows_what_needs_no_signal(control_region, toy, parse):
+    path, (raw, flat) = control_region
+    page = parse(path)
+    sections = {a.get("id") for a in page.all("section")}
+    assert {"spectrum", "residuals", "efficiency", "scores", "cut"} <= sections
+    assert "separation" not in sections
+    for text in ("Region B", "there is no signal among these events", "4,000 background"):
+        assert text in page.text
+    assert "50% background efficiency" in page.text
+    assert "signal kept" not in page.text
+    assert raw.flatness.p_value < 1e-9
+    assert flat.flatness.p_value > 1e-4
+    data = json.loads(page.scripts[0])
+    counts = np.sum(data["scores"][0]["background"][:50])  # what passes at half of the background
+    assert counts == pytest.approx(2000, abs=2)
+    assert "signal" not in data["scores"][0]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"labels": np.zeros(5000)}, "no signal among the 5000 events"),
+        ({"labels": np.ones(5000)}, "no background among the 5000 events"),
+        ({"labels": np.arange(5000) % 3}, "labels is neither 0 nor 1"),
+        ({"sample_weight": np.zeros(5000)}, "background sums to 0 over 4000 events"),
+        ({"bins": [0, 1e6]}, "has one bin, which holds everything"),
+        ({"bins": [900, 950, 1000]}, "hold none of the 4,000 background events"),
         ({"labels": [0, 1]}, "labels has 2 events"),
         ({"scores": np.zeros((5000, 2))}, "a report is about one score"),
         ({"names": ["mass", "pt"]}, "names has 2 entries for 1 attributes"),
@@ -190,17 +235,10 @@ def test_events_without_a_decorrelated_score_are_left_out(toy, exact, tmp_path, 
 )
 def test_bad_input_is_named_and_nothing_written(toy, exact, tmp_path, monkeypatch, change, message):
     monkeypatch.chdir(tmp_path)
-    good = {"path": "r.html", "scores": toy.score, "labels": toy.label, "names": None}
-    given = good | change
+    given = {"path": "r.html", "scores": toy.score, "labels": toy.label, "names": None} | change
+    path, scores, labels = (given.pop(name) for name in ("path", "scores", "labels"))
     with pytest.raises((ValueError, FileNotFoundError), match=message):
-        write_report(
-            given["path"],
-            exact,
-            given["scores"],
-            toy.protected,
-            given["labels"],
-            names=given["names"],
-        )
+        write_report(path, exact, scores, toy.protected, labels, figures="figures", **given)
     assert not list(tmp_path.iterdir())
 
 
@@ -211,3 +249,37 @@ def test_folds_reach_a_crossfit(toy):
     events = Events.prepare(model, toy.score, toy.protected, toy.label, None, None, 50, number)
     np.testing.assert_array_equal(events.scores["decorrelated score"], flat)
     assert "fold" in flatness(events, flat > 0).worst
+
+
+def test_resamples_are_measured_as_the_metrics_do(toy, exact, weight):
+    """With ties, weights of both signs and two attributes, one of them a category."""
+    table = pd.DataFrame({"mass": toy.protected, "run": np.where(toy.protected > 90, "a", "b")})
+    score = np.round(toy.score, 2)
+    events = Events.prepare(exact, score, table, toy.label, weight, None, 50)
+    drawn = np.random.default_rng(1).integers(len(score), size=len(score))
+    found = Measure(events, score, 0.3)(drawn)
+    some = score[drawn], toy.label[drawn]
+    cut, by = {"sample_weight": weight[drawn]}, [axis.values[drawn] for axis in events.axes]
+    edges = [axis.edges for axis in events.axes]
+    coarse = events.axes[0].with_bins(20).edges
+    expected = [
+        metrics.rejection(*some, efficiency=0.3, **cut),
+        metrics.auc(*some, **cut),
+        metrics.expected_auc(*some, by[0], bins=coarse, **cut),
+        metrics.inverse_jsd(*some, by[0], bins=edges[0], efficiency=0.3, **cut),
+        metrics.inverse_jsd(*some, by[1], bins=edges[1], efficiency=0.3, **cut),
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_a_search_finds_a_signal_in_what_a_sculpting_cut_leaves(exact):
+    toy = toys.tagger(100_000, 5000, seed=1)
+    events = Events.prepare(exact, toy.score, toy.protected, toy.label, None, ["mass"], 50)
+    (table,) = spurious_signal(events, 0.5).tables
+    assert table.header[0] == "window of mass"
+    pulls = np.array([[float(cell) for cell in row[-3:]] for row in table.rows])
+    every, raw, flat = np.abs(pulls).max(axis=0)
+    assert raw > 4
+    assert max(every, flat) < 3.5
+    few = Events.prepare(exact, toy.score, toy.protected, toy.label, None, ["mass"], 10)
+    assert spurious_signal(few, 0.5) is None

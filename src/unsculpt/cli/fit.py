@@ -196,7 +196,8 @@ def fit(
                 if not quiet and not as_json:
                     _print_counted(to_count)
         paths = [str(location) for location in stream.locations]
-        model.source_ = source | {"events": fitted_on, "files": paths}
+        sizes = [location.path.stat().st_size for location in stream.locations]
+        model.source_ = source | {"events": fitted_on, "files": paths, "sizes": sizes}
         model.save(output)
         answer: dict[str, Any] = {
             "model": output,

@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,6 +20,9 @@ from unsculpt.cli.shared import (
     print_json,
     progress,
 )
+
+if TYPE_CHECKING:
+    from unsculpt.files.location import Location
 
 
 def report(
@@ -50,6 +53,18 @@ def report(
         typer.Option(help="Which are signal here; those that are not background if not given."),
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Event weights here, likewise.")] = None,
+    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=TEXT",
+            help="What the page calls the score or an attribute: mass='m_J [GeV]'; repeatable.",
+        ),
+    ] = None,
+    bins: Annotated[
+        str,
+        typer.Option(help="Of the first attribute: how many, or the edges as 50,60,80,120."),
+    ] = "50",
     nan: Annotated[
         Literal["raise", "drop"],
         typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
@@ -59,7 +74,8 @@ def report(
         typer.Option(
             min=0,
             max=1,
-            help="Exit with 1 if the decorrelated score is not flat at half of the signal: if the "
+            help="Exit with 1 if the decorrelated score is not flat at half of the signal (without "
+            "any, of the background): if the "
             "p-value of the test is below this number, such as 0.01.",
         ),
     ] = None,
@@ -68,15 +84,20 @@ def report(
 ) -> None:
     """Show what a model does to the spectra of events, in one HTML file that needs no network.
 
-    Give it background and signal that the model has not seen.
+    Give it background and signal that the model has not seen. Background
+    alone will do, as in a control region: without --background all events
+    are it.
 
     \b
     Examples:
       unsculpt report w.unsculpt test.root -o w-tagger.html
       unsculpt report w.unsculpt qcd.parquet w.parquet --json \\
           --background 'process == "qcd"'
+      unsculpt report w.unsculpt test.root --title 'W tagger, run 3' \\
+          --label mass='m_J [GeV]' --bins 50,60,70,80,100,150
     """  # noqa: D301
     check_file(output, ".html")
+    edges = _bins(bins)
     start = time.perf_counter()
     here = {
         "score": [score] if score else None,
@@ -92,8 +113,17 @@ def report(
 
         fitted = load_decorrelator(model)
         source, names = _columns(fitted.source_ or {}, here)
+        called = _labels(label or [], [*source["score"], *source["protected"]])
+        notes = _notes(fitted.source_ or {}, stream.locations)
+        for note in notes:
+            typer.echo(f"Warning: {note}", err=True)
         with progress("Reading", stream.rows) as advance:
             sample = files.read_sample(stream, source, nan=nan, advance=advance)
+        if signal and not sample.label.any():
+            raise ValueError(
+                f"no signal is left of {sample.rows:,} rows: {signal!r} holds for none; without "
+                "--signal the report is about background alone"
+            )
 
         from rich.console import Console
 
@@ -110,9 +140,12 @@ def report(
                 sample.label,
                 sample_weight=sample.weight,
                 event=sample.event,
-                score_name=", ".join(source["score"]),
-                names=list(sample.protected),
+                score_name=", ".join(called[name] for name in source["score"]),
+                names=[called[name] for name in sample.protected],
+                bins=edges,
+                title=title,
                 figures=folder,
+                notes=notes,
                 provenance={
                     "Model file": model,
                     "Columns": "; ".join(f"{role} {_text(text)}" for role, text in source.items()),
@@ -123,7 +156,7 @@ def report(
             )
     flatness = numbers[-1].flatness
     if as_json:
-        answer = {"report": output, "figures": folder, "rows": sample.rows}
+        answer = {"report": output, "figures": folder, "rows": sample.rows, "notes": notes}
         print_json(answer | {"numbers": [row.plain() for row in numbers]})
     elif not quiet:
         seconds = time.perf_counter() - start
@@ -155,6 +188,51 @@ def _columns(fitted: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, An
             f"but --protect names {', '.join(source['protected'])}"
         )
     return source, names
+
+
+def _bins(text: str) -> int | list[float]:
+    """Take a number of bins, or their edges."""
+    try:
+        return int(text) if "," not in text else [float(edge) for edge in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is neither a number of bins nor edges such as 50,60,80,120",
+            param_hint="--bins",
+        ) from None
+
+
+def _labels(given: list[str], columns: list[str]) -> dict[str, str]:
+    """Return what the page calls each column: its name, if nothing else is given."""
+    called = {name: name for name in columns}
+    for label in given:
+        # The column may be an expression with an equals sign of its own.
+        name = next((name for name in columns if label.startswith(f"{name}=")), None)
+        if name is None:
+            raise ValueError(
+                f"--label {label!r} names no column of the report; expected COLUMN=TEXT with one "
+                f"of {', '.join(columns)}"
+            )
+        called[name] = label.removeprefix(f"{name}=")
+    return called
+
+
+def _notes(fitted: dict[str, Any], locations: list[Location]) -> list[str]:
+    """Say so where files are those of the fit, by path, or by name and size."""
+    paths = [Path(text) for text in fitted.get("files", [])]
+    sizes = zip((path.name for path in paths), fitted.get("sizes", []), strict=False)
+    places, known = {path.resolve() for path in paths}, set(sizes)
+    seen = [
+        str(location)
+        for location in locations
+        if Path(str(location)).resolve() in places
+        or (Path(str(location)).name, location.path.stat().st_size) in known
+    ]
+    if not seen:
+        return []
+    return [
+        f"the model was fitted on {', '.join(seen)}; on the events of its fit a model looks "
+        "flatter than on others"
+    ]
 
 
 def _text(columns: str | list[str] | None) -> str:

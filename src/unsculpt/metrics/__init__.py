@@ -5,6 +5,7 @@ passes a cut if its score is at least the cut. Weights may be negative.
 """
 
 from unsculpt.metrics.binning import bin_edges
+from unsculpt.metrics.bumps import Scan, scan_for_bumps
 from unsculpt.metrics.flatness import cramer_von_mises_in_bins, kolmogorov_smirnov_in_bins
 from unsculpt.metrics.in_bins import (
     auc_in_bins,
@@ -25,6 +26,7 @@ __all__ = [
     "Flatness",
     "Ideal",
     "Interval",
+    "Scan",
     "TooFewEventsError",
     "WorkingPoint",
     "auc",
@@ -43,6 +45,7 @@ __all__ = [
     "kolmogorov_smirnov_in_bins",
     "rejection",
     "rejection_in_bins",
+    "scan_for_bumps",
     "signal_window",
     "threshold",
     "working_point",

@@ -86,7 +86,8 @@ def bootstrap(
     random = np.random.default_rng(seed)
     draws = []
     for _ in range(repeats):
-        drawn = random.integers(n, size=n)
+        # In the order of the events, which is faster to read; metrics do not look at it.
+        drawn = np.repeat(np.arange(n), np.bincount(random.integers(n, size=n), minlength=n))
         resample = {name: array[drawn] for name, array in named.items()}
         try:
             draws.append(metric(*(array[drawn] for array in rows), **resample, **settings))

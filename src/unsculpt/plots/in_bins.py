@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from unsculpt.inputs import Floats, Mask
 from unsculpt.metrics import Interval
 from unsculpt.plots.axis import Axis
-from unsculpt.plots.style import COLOURS, styled
+from unsculpt.plots.style import COLOURS, log_axis, styled
 
 Curves = Mapping[str, Interval[Floats]]
 
@@ -33,7 +33,7 @@ def in_bins(
     plots = figure.subplots(1, len(panels), squeeze=False, sharey=share)[0]
     for axes, (title, curves) in zip(plots, panels.items(), strict=True):
         if title in log:
-            axes.set_yscale("log")
+            log_axis(axes)
         _draw(axes, curves, axis)
         axes.set(ylabel=title)
     figure.legend(*plots[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)

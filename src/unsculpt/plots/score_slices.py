@@ -12,20 +12,20 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from unsculpt.inputs import Floats, Mask
+from unsculpt.metrics import Interval
 from unsculpt.plots.axis import Axis
-from unsculpt.plots.spectrum import log_limits
-from unsculpt.plots.style import styled
+from unsculpt.plots.spectrum import Spectrum, log_limits
+from unsculpt.plots.style import log_axis, styled
 
 
 class Slices(NamedTuple):
-    """The density of a score in each slice of the attribute."""
+    """The density of a score in each slice of the attribute, with its error."""
 
     score: str
     edges: Floats
-    densities: dict[str, Floats]
+    densities: dict[str, Interval[Floats]]
 
 
-@styled
 def score_slices(
     scores: Mapping[str, ArrayLike],
     labels: ArrayLike,
@@ -47,6 +47,12 @@ def score_slices(
     slices = background_slices(
         scores, labels, Axis.from_events(protected, labels, 1, name), sample_weight=sample_weight
     )
+    return draw_score_slices(slices, name)
+
+
+@styled
+def draw_score_slices(slices: list[Slices], name: str) -> Figure:
+    """Draw one panel a score beside the other."""
     figure = Figure(figsize=(1.2 + 4.4 * len(slices), 3.8), layout="constrained")
     panels = figure.subplots(1, len(slices), squeeze=False)[0]
     draw_slices(panels, slices, name)
@@ -70,21 +76,21 @@ def background_slices(
         edges = np.histogram_bin_edges(score[background], 30)
         densities = {}
         for where, chosen in slices.items():
-            content = np.histogram(score[chosen], edges, weights=weight[chosen])[0]
-            total = content.sum()
-            densities[where] = content / np.diff(edges) / (total if total > 0 else np.inf)
+            shares = Spectrum.of_events(score[chosen], edges, weight[chosen]).interval
+            densities[where] = Interval(*(x / np.diff(edges) for x in shares))
         result.append(Slices(label, edges, densities))
     return result
 
 
 def draw_slices(panels: Sequence[Axes], slices: list[Slices], name: str) -> None:
     """Draw each score in its own panel, on one scale, so that the eye can compare them."""
-    limits = log_limits([density for panel in slices for density in panel.densities.values()])
+    limits = log_limits([density.value for panel in slices for density in panel.densities.values()])
     for axes, (label, edges, densities) in zip(panels, slices, strict=True):
         colours = colormaps["viridis"](np.linspace(0, 0.75, len(densities)))  # no yellow on white
         for (where, density), colour in zip(densities.items(), colours, strict=True):
-            axes.stairs(density, edges, color=colour, label=where)
-        axes.set(xlabel=label, ylabel="density of background", yscale="log", ylim=limits)
+            axes.stairs(density.value, edges, color=colour, label=where)
+        log_axis(axes)
+        axes.set(xlabel=label, ylabel="density of background", ylim=limits)
         axes.set(xlim=(edges[0], edges[-1]))
         axes.legend(ncols=2, loc="upper center", title=name)
 

@@ -12,7 +12,7 @@ from unsculpt import metrics
 from unsculpt.inputs import Floats
 from unsculpt.metrics import Interval
 from unsculpt.plots.axis import Axis
-from unsculpt.plots.in_bins import binomial_error, effective_events, in_bins
+from unsculpt.plots.in_bins import Curves, binomial_error, effective_events, in_bins
 
 
 def separation(
@@ -37,13 +37,15 @@ def separation(
         bins: number of equal bins across the background, or their edges.
     """
     axis = Axis.from_events(protected, labels, bins, name)
-    return in_bins(
-        separation_in_bins(
-            scores, labels, axis, sample_weight=sample_weight, efficiency=efficiency
-        ),
-        axis,
-        log=["background rejection"],
+    panels = separation_in_bins(
+        scores, labels, axis, sample_weight=sample_weight, efficiency=efficiency
     )
+    return draw_separation(panels, axis)
+
+
+def draw_separation(panels: Mapping[str, Curves], axis: Axis) -> Figure:
+    """Draw one panel a number."""
+    return in_bins(panels, axis, log=["background rejection"])
 
 
 def separation_in_bins(

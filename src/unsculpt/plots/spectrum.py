@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from unsculpt import metrics
 from unsculpt.inputs import Floats
+from unsculpt.metrics import Interval
 from unsculpt.plots.axis import Axis
-from unsculpt.plots.style import ALL, COLOURS, styled
+from unsculpt.plots.style import ALL, COLOURS, log_axis, styled
 
 MOST = 2.0  # on the axis of ratios
 
@@ -24,14 +25,31 @@ class Spectrum(NamedTuple):
     content: Floats
     variance: Floats
 
+    @classmethod
+    def of_events(cls, values: Floats, edges: Floats, weight: Floats) -> Spectrum:
+        """Count events in bins."""
+        return cls(*(np.histogram(values, edges, weights=weight**power)[0] for power in (1.0, 2.0)))
+
     @property
     def shares(self) -> Floats:
         """Return the share of each bin in the total; zeros if there is no total to share."""
+        return self._of_total(self.content)
+
+    @property
+    def errors(self) -> Floats:
+        """Return the errors of the shares."""
+        return self._of_total(np.sqrt(self.variance))
+
+    @property
+    def interval(self) -> Interval[Floats]:
+        """Return the shares with their errors."""
+        return Interval(self.shares, self.shares - self.errors, self.shares + self.errors)
+
+    def _of_total(self, numbers: Floats) -> Floats:
         total = self.content.sum()
-        return np.asarray(self.content / total if total > 0 else np.zeros(len(self.content)))
+        return np.asarray(numbers / total if total > 0 else np.zeros(len(numbers)))
 
 
-@styled
 def spectrum(
     scores: Mapping[str, ArrayLike],
     labels: ArrayLike,
@@ -54,17 +72,21 @@ def spectrum(
         bins: number of equal bins across the background, or their edges.
     """
     axis = Axis.from_events(protected, labels, bins, name)
+    spectra = background_spectra(
+        scores, labels, axis, sample_weight=sample_weight, efficiency=efficiency
+    )
+    return draw_spectrum(
+        spectra, axis, f"background after a cut at {efficiency:.0%} signal efficiency"
+    )
+
+
+@styled
+def draw_spectrum(spectra: dict[str, Spectrum], axis: Axis, title: str) -> Figure:
+    """Draw spectra and below them their ratios."""
     figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     upper, ratio = figure.subplots(2, sharex=True, height_ratios=[3, 1])
-    draw_spectra(
-        upper,
-        ratio,
-        background_spectra(
-            scores, labels, axis, sample_weight=sample_weight, efficiency=efficiency
-        ),
-        axis,
-    )
-    upper.set_title(f"background after a cut at {efficiency:.0%} signal efficiency")
+    draw_spectra(upper, ratio, spectra, axis)
+    upper.set_title(title)
     return figure
 
 
@@ -84,12 +106,7 @@ def background_spectra(
     weight = np.ones(len(axis.values)) if sample_weight is None else np.asarray(sample_weight)
     background = np.asarray(labels) == 0
     return {
-        label: Spectrum(
-            *(
-                np.histogram(axis.values[chosen], axis.edges, weights=weight[chosen] ** power)[0]
-                for power in (1.0, 2.0)
-            )
-        )
+        label: Spectrum.of_events(axis.values[chosen], axis.edges, weight[chosen])
         for label, chosen in ((label, background & passes) for label, passes in passing.items())
     }
 
@@ -114,7 +131,8 @@ def draw_spectra(axes: Axes, ratio: Axes, spectra: dict[str, Spectrum], axis: Ax
         )
         far = value > MOST
         ratio.plot(middle[filled][far], np.full(far.sum(), 0.96 * MOST), "^", c=colour, ms=4)
-    axes.set(yscale="log", ylabel="fraction of background")
+    log_axis(axes)
+    axes.set(ylabel="fraction of background")
     axes.set_ylim(log_limits([spectrum.shares for spectrum in spectra.values()]))
     axes.legend()
     axis.dress(ratio)

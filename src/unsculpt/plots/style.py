@@ -8,7 +8,9 @@ from typing import ParamSpec
 
 import matplotlib as mpl
 import mplhep
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 # Okabe and Ito's palette: distinct to colour-blind eyes and in grey print.
 ALL, RAW, FLAT = "#666666", "#D55E00", "#0072B2"
@@ -33,9 +35,19 @@ STYLE = mplhep.style.ATLAS | {
     "ytick.labelsize": "medium",
     "ytick.major.size": 5,
     "ytick.minor.size": 3,
+    # Between the numbers of a linear axis: a third of the time of drawing, and nobody counts them.
+    "xtick.minor.visible": False,
+    "ytick.minor.visible": False,
 }
 
 P = ParamSpec("P")
+
+
+def log_axis(axes: Axes) -> None:
+    """Make the vertical axis logarithmic, with plain numbers: powers of ten are slow to typeset."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:

@@ -12,24 +12,54 @@ from numpy.typing import ArrayLike, NDArray
 
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.decorrelators.common.attributes import Categorical
-from unsculpt.inputs import Columns, Floats, numbers, protected_columns, same_length
+from unsculpt.inputs import (
+    Columns,
+    Floats,
+    named_columns,
+    numbers,
+    protected_columns,
+    same_length,
+    weight_column,
+)
+from unsculpt.metrics._inputs import check_class
 from unsculpt.plots.axis import Axis
+
+NO_SIGNAL = (
+    "there is no signal among these events. Cuts keep a share of the background instead of the "
+    "signal; what needs signal is left out: rejection at a signal efficiency, AUC, the signal that "
+    "is kept, and separation in bins"
+)
 
 
 @dataclass(frozen=True)
 class Events:
-    """The score as it came and decorrelated, labels, weights, and an axis for each attribute.
+    """The score as it came and decorrelated, and what it is judged by.
 
     Attributes:
+        scores: both scores by their names.
+        labels: 1 for signal, 0 for background. Where there is no signal a copy of the background
+            plays it: a cut that keeps half of the copy keeps half of the background.
+        has_signal: whether it is the real one.
+        weight: None if all events count alike.
+        protected: the attributes, as the model takes them.
+        axes: the same to draw, one for each.
+        notes: what the reader should know.
         fold: of each event, as text, where it is known.
     """
 
     scores: dict[str, Floats]
     labels: Floats
+    has_signal: bool
     weight: Floats | None
+    protected: Any
     axes: list[Axis]
     notes: list[str]
     fold: NDArray[Any] | None = None
+
+    @property
+    def cut_on(self) -> str:
+        """What an efficiency is one of."""
+        return "signal" if self.has_signal else "background"
 
     @classmethod
     def prepare(
@@ -37,7 +67,7 @@ class Events:
         model: Decorrelator,
         scores: ArrayLike,
         protected: Any,
-        labels: ArrayLike,
+        labels: ArrayLike | None,
         sample_weight: ArrayLike | None,
         names: Sequence[str] | None,
         bins: int | ArrayLike,
@@ -52,26 +82,56 @@ class Events:
             names = found
         elif len(names) != len(columns):
             raise ValueError(f"names has {len(names)} entries for {len(columns)} attributes")
-        label = numbers(labels, "labels")
+        label = np.zeros(len(raw)) if labels is None else numbers(labels, "labels")
         same_length(len(raw), labels=len(label))
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             flat = model.transform(raw, protected, **({} if event is None else {"event": event}))
         known = np.isfinite(flat)
+        has_signal = bool(label[known].any())
+        weight = None if sample_weight is None else weight_column(sample_weight, len(raw))
+        for chosen, what in ((label == 0, "background"), (label != 0, "signal")):
+            if has_signal or what == "background":
+                check_class(chosen & known, np.ones(len(raw)) if weight is None else weight, what)
+        kept = np.flatnonzero(known)
+        label = label[kept]
+        if not has_signal:
+            kept, label = np.tile(kept, 2), np.repeat([0.0, 1.0], len(kept))
         categories = _categories(model, found)
         drawn = [c.astype(str) if i in categories else c for i, c in enumerate(columns)]
-        weight = None if sample_weight is None else numbers(sample_weight, "weight")
+        axes = [
+            Axis.from_events(column[kept], label, bins if i == 0 else 50, name)
+            for i, (name, column) in enumerate(zip(names, drawn, strict=True))
+        ]
+        _check_bins(axes[0], label)
         return cls(
-            {"raw score": raw[known], "decorrelated score": flat[known]},
-            label[known],
-            None if weight is None else weight[known],
-            [
-                Axis.from_events(column[known], label[known], bins if i == 0 else 50, name)
-                for i, (name, column) in enumerate(zip(names, drawn, strict=True))
-            ],
-            [str(warning.message) for warning in caught],
-            None if event is None else _fold(model, event)[known],
+            {"raw score": raw[kept], "decorrelated score": flat[kept]},
+            label,
+            has_signal,
+            None if weight is None else weight[kept],
+            _table_like(protected, [column[kept] for column in columns]),
+            axes,
+            ([] if has_signal else [NO_SIGNAL]) + [str(warning.message) for warning in caught],
+            None if event is None else _fold(model, event)[kept],
+        )
+
+
+def _check_bins(axis: Axis, labels: Floats) -> None:
+    """Refuse bins in which no spectrum can change its shape."""
+    background = axis.values[labels == 0]
+    inside = (background >= axis.edges[0]) & (background <= axis.edges[-1])
+    if not inside.any():
+        raise ValueError(
+            f"bins from {axis.edges[0]:g} to {axis.edges[-1]:g} hold none of the "
+            f"{len(background):,} background events, whose {axis.name} runs from "
+            f"{background.min():g} to {background.max():g}; give other edges"
+        )
+    if len(axis.edges) < 3:
+        what = f"is {axis.categories[0]} in all events" if axis.categories else "has one bin"
+        raise ValueError(
+            f"{axis.name} {what}, which holds everything: no cut can sculpt it; expected at least "
+            f"two {'values' if axis.categories else 'bins'}"
         )
 
 
@@ -88,21 +148,31 @@ def _categories(model: Decorrelator, names: list[str]) -> set[int]:
     return {i for i, a in enumerate(attributes) if isinstance(a, Categorical)}
 
 
-def along_first(protected: Any, labels: ArrayLike, axis: Axis) -> tuple[NDArray[Any], Any]:
+def along_first(events: Events) -> tuple[NDArray[Any], Any]:
     """Return values across the first attribute, and a table with the others at their median."""
-    names, columns = protected_columns(protected)
-    background = np.asarray(labels) == 0
+    _, columns = protected_columns(events.protected)
+    background, axis = events.labels == 0, events.axes[0]
     first = columns[0][background]
     values = np.unique(first) if axis.categories else _across(first.astype(float), axis)
-    rows = [values, *(np.repeat(_typical(c[background]), len(values)) for c in columns[1:])]
-    if hasattr(protected, "columns"):
-        return values, Columns(zip(names, rows, strict=True))
+    others = (np.repeat(_typical(c[background]), len(values)) for c in columns[1:])
+    return values, _table_like(events.protected, [values, *others])
+
+
+def rows(protected: Any, which: Any) -> Any:
+    """Return some of the events of a table of attributes."""
+    return _table_like(protected, [column[which] for column in protected_columns(protected)[1]])
+
+
+def _table_like(protected: Any, columns: list[NDArray[Any]]) -> Any:
+    """Return columns in the form in which the attributes came: named, or an array."""
+    if named_columns(protected) is not None:
+        return Columns(zip(protected_columns(protected)[0], columns, strict=True))
     if np.ndim(protected) == 1:
-        return values, values
-    table = np.empty((len(values), len(rows)), np.asarray(protected).dtype)
-    for i, row in enumerate(rows):
-        table[:, i] = row
-    return values, table
+        return columns[0]
+    table = np.empty((len(columns[0]), len(columns)), np.asarray(protected).dtype)
+    for i, column in enumerate(columns):
+        table[:, i] = column
+    return table
 
 
 def _across(column: Floats, axis: Axis) -> Floats:

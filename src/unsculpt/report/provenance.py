@@ -24,7 +24,9 @@ def provenance_of(events: Events, model: Decorrelator, more: Mapping[str, str]) 
         "Parameters": _pairs(model.get_params()),
         **({"Fit": _pairs(training)} if training else {}),
         "Events": ", ".join(
-            _count(events, label, name) for label, name in ((0, "background"), (1, "signal"))
+            _count(events, label, name)
+            for label, name in ((0, "background"), (1, "signal"))
+            if events.has_signal or label == 0
         ),
         **more,
         "Versions": _pairs({name: version(name) for name in LIBRARIES}),

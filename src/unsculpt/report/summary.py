@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from unsculpt import metrics
-from unsculpt.inputs import Floats
-from unsculpt.metrics import Flatness, Ideal, Interval, WorkingPoint
+from unsculpt.metrics import Flatness, Ideal, Interval
 from unsculpt.report.events import Events
+from unsculpt.report.measure import Measure
 from unsculpt.report.verdict import flatness
 from unsculpt.report.words import bare
 
@@ -46,42 +46,34 @@ def summary(events: Events, efficiency: float) -> list[Numbers]:
 
 def _numbers(events: Events, name: str, efficiency: float) -> Numbers:
     score, percent = events.scores[name], f"{100 * efficiency:g}"
-    coarse = events.axes[0].with_bins(20).edges
-
-    def points(
-        score: Floats, labels: Floats, *columns: Floats, repeats: int, **weight: Floats | None
-    ) -> list[WorkingPoint]:
-        cut: dict[str, Any] = {"efficiency": efficiency, "repeats": repeats, **weight}
-        return [
-            metrics.working_point(score, labels, column, bins=axis.edges, **cut)
-            for axis, column in zip(events.axes, columns, strict=True)
-        ]
-
-    def measure(score: Floats, labels: Floats, *columns: Floats, **weight: Floats) -> Floats:
-        first, *others = points(score, labels, *columns, repeats=0, **weight)
-        return np.array(
-            [
-                first.rejection,
-                metrics.auc(score, labels, **weight),
-                metrics.expected_auc(score, labels, columns[0], bins=coarse, **weight),
-                *(point.inverse_jsd for point in (first, *others)),
-            ]
-        )
-
     # More events need fewer resamples for the same patience, and their errors matter less.
     repeats = int(np.clip(8e6 / len(score), 20, 100))
-    arrays = (score, events.labels, *(axis.values for axis in events.axes))
-    measured = metrics.bootstrap(measure, *arrays, sample_weight=events.weight, repeats=repeats)
+    ideal = [
+        metrics.working_point(
+            score,
+            events.labels,
+            axis.values,
+            efficiency=efficiency,
+            bins=axis.edges,
+            sample_weight=events.weight,
+            repeats=repeats,
+        ).ideal
+        for axis in events.axes
+    ]
+    measure = Measure(events, score, efficiency)
+    measured = metrics.bootstrap(measure, np.arange(len(score)), repeats=repeats)
     rejection, area, fixed, *inverse = (
         Interval(*map(float, ends)) for ends in zip(*measured, strict=True)
     )
-    values: dict[str, Interval[float] | Ideal] = {f"R{percent}": rejection}
-    beside = points(*arrays, repeats=repeats, sample_weight=events.weight)
-    for axis, interval, point in zip(events.axes, inverse, beside, strict=True):
+    values: dict[str, Interval[float] | Ideal] = {}
+    if events.has_signal:
+        values[f"R{percent}"] = rejection
+    for axis, interval, limit in zip(events.axes, inverse, ideal, strict=True):
         of = f" of {axis.name}" if len(events.axes) > 1 else ""
         values[f"1/JSD{percent}{of}"] = interval
-        values[f"ideal 1/JSD{percent}{of}"] = point.ideal
-    values |= {"AUC": area, f"AUC at fixed {bare(events.axes[0].name)}": fixed}
+        values[f"ideal 1/JSD{percent}{of}"] = limit
+    if events.has_signal:
+        values |= {"AUC": area, f"AUC at fixed {bare(events.axes[0].name)}": fixed}
     cut = metrics.threshold(
         score, events.labels, efficiency=efficiency, sample_weight=events.weight
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from unsculpt.inputs import Floats, Mask
 from unsculpt.metrics import Flatness, Ideal, TooFewEventsError, flatness_test
@@ -22,14 +23,14 @@ class Point:
 
     Attributes:
         kept: the fraction of the background that passes.
-        cut: on the decorrelated score.
+        cut: on the decorrelated score, with the error that the share of the events above it has.
         signal, rejection: the fraction of the signal that passes, and one over `kept`, with errors.
         raw, flat: the test of a cut that keeps as much on the raw score and of this one; None with
             too few events to tell.
     """
 
     kept: float
-    cut: float
+    cut: Ideal
     signal: Ideal
     rejection: Ideal
     raw: Flatness | None
@@ -40,18 +41,25 @@ def points(events: Events) -> list[Point]:
     """Return the working points that keep round fractions of the background."""
     background = events.labels == 0
     weight = np.ones(len(events.labels)) if events.weight is None else events.weight
-    cuts = [
-        highest_cuts(score[background], weight[background], np.array(KEPT))
-        for score in events.scores.values()
-    ]
+
+    def cuts_of(score: Floats, kept: ArrayLike) -> Floats:
+        fractions = np.clip(kept, 1e-9, 1 - 1e-9)
+        return highest_cuts(score[background], weight[background], fractions)
+
+    cuts = [cuts_of(score, KEPT) for score in events.scores.values()]
     found = []
     for kept, *both in zip(KEPT, *cuts, strict=True):
         passing = [s >= cut for s, cut in zip(events.scores.values(), both, strict=True)]
         signal = _fraction(passing[1][~background], weight[~background])
         share = _fraction(passing[1][background], weight[background])
+        # Where the cut would be if as many more, or fewer, events passed as chance explains.
+        ends = cuts_of(
+            list(events.scores.values())[1], share.mean + np.array([1, -1]) * share.spread
+        )
+        spread = float(np.diff(ends)[0] / 2)
         rejection = Ideal(1 / share.mean, share.spread / share.mean**2)
         tests = [flatness(events, mask) for mask in passing]
-        found.append(Point(kept, float(both[1]), signal, rejection, *tests))
+        found.append(Point(kept, Ideal(float(both[1]), spread), signal, rejection, *tests))
     return found
 
 

@@ -35,7 +35,7 @@ def with_error(value: Interval[float] | Ideal) -> tuple[str, str]:
     if math.isnan(numbers[0]):
         return texts[0], ""
     if isinstance(value, Ideal):
-        return texts[0], f"± {texts[1]}"
+        return texts[0], f"± {texts[1]}" if math.isfinite(error) else ""
     return texts[0], f"[{texts[1]}, {texts[2]}]"
 
 

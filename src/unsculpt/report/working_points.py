@@ -36,13 +36,15 @@ def working_points(events: Events) -> dict[str, Any]:
     for name, score in events.scores.items():
         cuts = highest_cuts(score[signal], weight[signal], EFFICIENCIES)
         level = len(cuts) - np.searchsorted(cuts[::-1], score, side="right")
+        squares = histogram(~signal, level, 2)
         scores.append(
             {
                 "name": name,
                 "cuts": _short(cuts),
-                "signal": _short(histogram(signal, level, 1)),
+                **({"signal": _short(histogram(signal, level, 1))} if events.has_signal else {}),
                 "background": _short(histogram(~signal, level, 1)),
-                "squares": _short(histogram(~signal, level, 2)[:, :-1].sum(axis=1)),
+                "squares": _short(squares[:, :-1].sum(axis=1)),
+                "all_squares": _short(squares.sum(axis=1)),
             }
         )
     return {
@@ -50,6 +52,7 @@ def working_points(events: Events) -> dict[str, Any]:
         "edges": _short(axis.edges),
         "bins": axis.bins(),
         "categories": axis.categories,
+        "cut_on": events.cut_on,
         "efficiencies": EFFICIENCIES.tolist(),
         "scores": scores,
     }

@@ -13,10 +13,12 @@ from unsculpt.atomic import atomic_write
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.report.events import Events
 from unsculpt.report.page import page
-from unsculpt.report.pictures import Picture, pictures
+from unsculpt.report.picture import Picture
+from unsculpt.report.pictures import pictures
 from unsculpt.report.provenance import provenance_of
 from unsculpt.report.summary import Numbers, summary
 from unsculpt.report.verdict import points
+from unsculpt.report.words import bare
 from unsculpt.report.working_points import working_points
 
 
@@ -25,7 +27,7 @@ def write_report(
     model: Decorrelator,
     scores: ArrayLike,
     protected: Any,
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     event: ArrayLike | None = None,
@@ -33,8 +35,10 @@ def write_report(
     names: Sequence[str] | None = None,
     bins: int | ArrayLike = 50,
     efficiency: float = 0.5,
+    title: str | None = None,
     figures: str | os.PathLike[str] | None = None,
     provenance: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
 ) -> list[Numbers]:
     """Write one HTML file that shows what a decorrelator does to a score, whole or not at all.
 
@@ -46,16 +50,20 @@ def write_report(
         model: a fitted decorrelator of one score.
         scores: the score as it came, (n,).
         protected: the attributes, as the model takes them; the first one has the slider.
-        labels: 1 for signal, 0 for background.
+        labels: 1 for signal, 0 for background. If not given all events are background, as in a
+            control region: the report then shows what needs no signal, and says so.
         sample_weight: event weights of either sign, one each if not given.
         event: the numbers that tell the folds of events to a `CrossFit`; without them it takes the
             events for new ones.
         score_name: what the score is called.
         names: what the attributes are called, with their units; as in the table if not given.
         bins: of the first attribute: number of equal bins across the background, or the edges.
-        efficiency: of the signal, for the numbers and figures of one working point.
+        efficiency: of the signal, for the numbers and figures of one working point; without
+            signal, of the background.
+        title: of the page; what is decorrelated from what, if not given.
         figures: a folder that gets every figure as PDF and as PNG, made if it is not there.
         provenance: more lines about where it comes from, such as the command and the files.
+        notes: what the reader should know, shown below the summary.
 
     Returns:
         The numbers of the summary, for the raw score and the decorrelated one.
@@ -74,14 +82,18 @@ def write_report(
     """
     with atomic_write(path) as draft:  # which refuses a bad path before the work
         events = Events.prepare(model, scores, protected, labels, sample_weight, names, bins, event)
+        called = [axis.name for axis in events.axes]
         numbers = summary(events, efficiency)
-        drawn = list(pictures(events, model, protected, labels, efficiency))
+        drawn = list(pictures(events, model, efficiency))
         for picture in drawn:  # laid out once, not for each of its files
-            picture.figure.draw_without_rendering()
-            picture.figure.set_layout_engine("none")
+            if layout := picture.figure.get_layout_engine():
+                layout.execute(picture.figure)
+                picture.figure.set_layout_engine("none")
         text = page(
-            score=score_name,
-            names=[axis.name for axis in events.axes],
+            title=title or f"{score_name} decorrelated from {', '.join(map(bare, called))}",
+            names=called,
+            cut_on=events.cut_on,
+            has_signal=events.has_signal,
             numbers=numbers,
             points=points(events),
             background=int((events.labels == 0).sum()),
@@ -89,7 +101,7 @@ def write_report(
             data=working_points(events),
             pictures=drawn,
             provenance=provenance_of(events, model, provenance or {}),
-            notes=events.notes,
+            notes=[*events.notes, *notes],
         )
         draft.write_text(text, encoding="utf-8")
         if figures is not None:

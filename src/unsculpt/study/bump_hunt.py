@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from contextlib import redirect_stdout
 from io import StringIO
-from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
 
 from unsculpt.inputs import Floats, Mask
+from unsculpt.metrics.bumps import fit_sidebands, polynomials
 
 # Of this range and order the fit predicts the test jets of the signal window, before any cut, to
 # within 0.3%, a quarter of its error; lower orders are off by several times theirs.
 LOW, HIGH, ORDER = 50.0, 180.0, 5
 EDGES = np.arange(LOW, HIGH + 1, 2.0)
-MIDDLES = (EDGES[1:] + EDGES[:-1]) / 2
-BASIS = np.polynomial.chebyshev.chebvander((2 * MIDDLES - LOW - HIGH) / (HIGH - LOW), ORDER)
-
+BASIS = polynomials(EDGES, ORDER)
 
 EXPERIMENTS = 1000  # of pyBumpHunter
-
-
-class Background(NamedTuple):
-    """A smooth spectrum and how far its sum in a window may be off."""
-
-    expected: Floats
-    in_window: float
-    error: float
 
 
 def window_bins(window: tuple[float, float]) -> Mask:
@@ -35,42 +25,9 @@ def window_bins(window: tuple[float, float]) -> Mask:
     return (EDGES[1:] > window[0]) & (EDGES[:-1] < window[1])
 
 
-def fit_sidebands(counts: Floats, inside: Mask) -> Background:
-    """Fit the exponential of a polynomial to the bins outside a window.
-
-    Args:
-        counts: of each bin.
-        inside: which bins the signal may be in; they are predicted, not fitted.
-    """
-    from iminuit import Minuit
-
-    basis, n = BASIS[~inside], counts[~inside]
-
-    def negative_log_likelihood(c: Floats) -> float:
-        log = np.clip(basis @ c, -50, 50)
-        return float(np.sum(np.exp(log) - n * log))
-
-    def gradient(c: Floats) -> Floats:
-        return basis.T @ (np.exp(np.clip(basis @ c, -50, 50)) - n)
-
-    weight = np.sqrt(n + 1)
-    start = np.linalg.lstsq(basis * weight[:, None], weight * np.log(n + 0.5), rcond=None)[0]
-    fit = Minuit(negative_log_likelihood, start, grad=gradient)
-    fit.errordef = Minuit.LIKELIHOOD
-    fit.strategy = 0
-    fit.migrad()
-    best = np.array(fit.values)
-    expected = np.exp(np.clip(BASIS @ best, -50, 50))
-    information = BASIS[~inside].T @ (expected[~inside, None] * BASIS[~inside])
-    slope = expected[inside] @ BASIS[inside]
-    # With next to no events some coefficients are free: the pseudo-inverse leaves them out.
-    variance = slope @ np.linalg.pinv(information, hermitian=True) @ slope
-    return Background(expected, float(expected[inside].sum()), float(np.sqrt(max(variance, 0))))
-
-
 def significance(counts: Floats, inside: Mask) -> float:
     """Return by how many standard deviations the window exceeds the fit to the sidebands."""
-    background = fit_sidebands(counts, inside)
+    background = fit_sidebands(counts, inside, BASIS)
     excess = counts[inside].sum() - background.in_window
     return float(excess / np.sqrt(max(background.in_window, 1) + background.error**2))
 
@@ -105,6 +62,6 @@ def global_significance(spectrum: Floats, inside: Mask, *, seed: int = 0) -> flo
     )
     # It talks, and takes the logarithm of p-values that are zero.
     with redirect_stdout(StringIO()), np.errstate(divide="ignore"):
-        hunter.bump_scan(counts, fit_sidebands(counts, inside).expected, is_hist=True)
+        hunter.bump_scan(counts, fit_sidebands(counts, inside, BASIS).expected, is_hist=True)
     # With no pseudo-experiment as extreme the p-value is only known to be below one in npe.
     return float(norm.isf(np.clip(np.ravel(hunter.global_Pval)[0], 1 / hunter.npe, 0.5)))

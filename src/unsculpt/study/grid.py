@@ -71,7 +71,7 @@ def study(output: str | Path, *, console: Console | None = None) -> Path:
     console, folder = console or Console(), Folder.open(Path(output))
     folder.check_version()
     todo = [task for task in folder.tasks if not folder.has(task)]
-    if not all(find_spec(name) for name in ("iminuit", "pyBumpHunter")):
+    if not find_spec("pyBumpHunter"):
         console.print("Without the bump hunt, which needs: pip install 'unsculpt\\[search]'")
         todo = [task for task in todo if task.step != "search"]
     _complete(todo, folder, console)

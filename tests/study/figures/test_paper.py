@@ -24,7 +24,7 @@ FIGURES = [
     "8-appendix-a-likelihood-ratio",
     "ratio-to-ideal",
 ]
-if find_spec("iminuit") and find_spec("pyBumpHunter"):
+if find_spec("pyBumpHunter"):
     FIGURES += ["search"]
 
 

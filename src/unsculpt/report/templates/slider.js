@@ -5,8 +5,9 @@
   const colours = ["#D55E00", "#0072B2"];
   const bins = data.edges.length - 1;
   const W = 480, LEFT = 52, RIGHT = 14;
-  const panes = [{ of: "background", top: 24, height: 210 }, { of: "signal", top: 250, height: 110 }];
-  const BOTTOM = panes[1].top + panes[1].height;
+  const panes = [{ of: "background", top: 24, height: 210 }, { of: "signal", top: 250, height: 110 }]
+    .filter(({ of }) => of in data.scores[0]);
+  const last = panes.at(-1), BOTTOM = last.top + last.height;
 
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const inside = (row) => row.slice(0, bins); // the last entry is what lies outside of all bins
@@ -17,12 +18,14 @@
 
   // What passes a cut is the sum of all that passes no harder one.
   for (const score of data.scores) {
-    for (const of of ["background", "signal"]) {
+    for (const { of } of panes) {
       for (let k = 1; k < score[of].length; k++) {
         score[of][k] = score[of][k].map((x, i) => x + score[of][k - 1][i]);
       }
     }
-    for (let k = 1; k < score.squares.length; k++) score.squares[k] += score.squares[k - 1];
+    for (const squares of [score.squares, score.all_squares]) {
+      for (let k = 1; k < squares.length; k++) squares[k] += squares[k - 1];
+    }
   }
   const everything = (score, of) => score[of][score[of].length - 1];
 
@@ -47,12 +50,19 @@
     const squares = score.squares[k];
     const missed = score.squares[score.squares.length - 1] - squares;
     const filled = inside(all).filter((x) => x > 0).length;
-    // The mean over random selections: a chi-squared with one degree of freedom less than bins.
+    // In units of this a divergence is a chi-squared with one degree of freedom less than bins.
     const spread = squares / sum(inside(passing)) ** 2 + missed / sum(inside(failing)) ** 2;
+    const degrees = filled - 1, inverse = 1 / jsd(inside(passing), inside(failing));
+    const chi2 = 8 / (inverse * spread), excess = Math.max(chi2 - degrees, 0);
+    const above = score.all_squares[k], below = score.all_squares.at(-1) - above;
+    const error = Math.sqrt(above * (1 - kept) ** 2 + below * kept ** 2) / sum(all);
+    const ideal = degrees > 2 ? 8 / ((degrees - 2) * spread) : NaN;
     return {
-      cut: score.cuts[k], kept, rejection: kept > 0 ? 1 / kept : Infinity,
-      inverse: 1 / jsd(inside(passing), inside(failing)),
-      ideal: filled > 3 ? 8 / ((filled - 3) * spread) : NaN,
+      cut: score.cuts[k],
+      kept: [kept, error],
+      rejection: kept > 0 ? [1 / kept, error / kept ** 2] : [Infinity, NaN],
+      inverse: [inverse, inverse * Math.sqrt(2 * (degrees + 2 * excess)) / (degrees + excess)],
+      ideal: [ideal, degrees > 4 ? ideal * Math.sqrt(2 / (degrees - 4)) : NaN],
     };
   }
 
@@ -60,6 +70,15 @@
     if (Number.isNaN(x)) return "n/a";
     if (!Number.isFinite(x)) return "∞";
     return Number(x.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
+  };
+
+  // A number and its error, to two digits of the error, as in the other tables.
+  const withError = ([x, error], percent = "") => {
+    if (!(Number.isFinite(x) && error > 0 && Number.isFinite(error))) return text(x) + percent;
+    const decimals = Math.min(Math.max(0, 1 - Math.floor(Math.log10(error))), 12);
+    const [a, b] = [x, error].map((y) => y.toLocaleString("en",
+      { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
+    return `${a} ± ${b}${percent}`;
   };
 
   function make(tag, attributes = {}, content = "", space = "http://www.w3.org/2000/svg") {
@@ -104,7 +123,7 @@
       svg.append(make("text", { x: W - RIGHT - 8, y: pane.top + 18, "text-anchor": "end" }, pane.of));
       const marks = data.categories.length ? data.categories.map((_, i) => i) : ticks(low, high, 6);
       for (const x of marks) svg.append(make("path", { class: "frame", d: `M${across(x)} ${bottom}v-5` }));
-      if (pane.of === "signal") {
+      if (pane === last) {
         marks.forEach((x, i) => svg.append(make("text", { x: across(x), y: bottom + 16, "text-anchor": "middle" },
           data.categories.length ? data.categories[i] : text(x))));
       }
@@ -133,18 +152,19 @@
   function show() {
     const percent = Number(slider.value), k = percent - 1;
     document.getElementById("chosen").textContent = `${percent}%`;
-    slider.setAttribute("aria-valuetext", `${percent}% of the signal passes`);
+    slider.setAttribute("aria-valuetext", `${percent}% of the ${data.cut_on} passes`);
     const readout = document.querySelector("#readout tbody");
     readout.replaceChildren();
     data.scores.forEach((score, i) => {
       for (const pane of panes) move(drawings[i].parts[pane.of], score, pane, k);
       const n = numbers(score, k);
       drawings[i].svg.setAttribute("aria-label",
-        `Spectra of ${data.name} after a cut on the ${score.name} that keeps ${percent}% of the signal: ` +
-        `1/JSD ${text(n.inverse)}, a random selection gets about ${text(n.ideal)}`);
+        `Spectra of ${data.name} after a cut on the ${score.name} that keeps ${percent}% of the ${data.cut_on}: ` +
+        `1/JSD ${text(n.inverse[0])}, a random selection gets about ${text(n.ideal[0])}`);
       const row = cell("tr", "");
       row.append(cell("th", score.name, { scope: "row" }));
-      for (const x of [text(n.cut), `${text(100 * n.kept, 3)}%`, text(n.rejection), text(n.inverse), text(n.ideal, 3)]) {
+      const kept = n.kept.map((x) => 100 * x);
+      for (const x of [text(n.cut), withError(kept, "%"), ...[n.rejection, n.inverse, n.ideal].map((y) => withError(y))]) {
         row.append(cell("td", x));
       }
       readout.append(row);

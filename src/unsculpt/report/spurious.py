@@ -1,0 +1,71 @@
+"""The signal that a search would find in the background of a report."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unsculpt import metrics, plots
+from unsculpt.inputs import Floats
+from unsculpt.metrics import Interval, Scan
+from unsculpt.metrics.bumps import smooth_order
+from unsculpt.plots.spectrum import background_spectra
+from unsculpt.report.events import Events
+from unsculpt.report.picture import Picture, Table
+from unsculpt.report.words import bare, number
+
+FEWEST_BINS = 20
+
+
+def spurious_signal(events: Events, efficiency: float) -> Picture | None:
+    """Scan the spectra of the first attribute; None of categories, few bins or no weight."""
+    axis = events.axes[0]
+    bins = len(axis.edges) - 1
+    spectra = background_spectra(
+        events.scores, events.labels, axis, sample_weight=events.weight, efficiency=efficiency
+    )
+    filled = all(spectrum.content.sum() > 0 for spectrum in spectra.values())
+    if axis.categories or bins < FEWEST_BINS or not filled:
+        return None
+    every = spectra["all"]
+    order = smooth_order(every.content, axis.edges, every.variance)
+    scans = {
+        label: metrics.scan_for_bumps(
+            spectrum.content, axis.edges, width=bins // 10, order=order, squares=spectrum.variance
+        )
+        for label, spectrum in spectra.items()
+    }
+    worst = "; ".join(f"{label} {_largest(scan):.1f}" for label, scan in scans.items())
+    windows = [
+        f"{number(low)} to {number(high)}"
+        for low, high in zip(scans["all"].low, scans["all"].high, strict=True)
+    ]
+    return Picture(
+        "spurious",
+        "Spurious signal",
+        "What a search for a bump would find in background alone. A window of a tenth of the "
+        f"spectrum slides over {bare(axis.name)}; beside it the exponential of a polynomial of "
+        f"order {order} is fitted, the lowest that describes all background (grey). Drawn is the "
+        "excess in the window over that fit, in errors: of all background, and after cuts that "
+        f"keep {efficiency:.0%} of the {events.cut_on}. A cut that does not sculpt looks like "
+        f"grey: within two errors nearly everywhere. The largest of all windows: {worst}.",
+        plots.bumps(scans, name=axis.name),
+        [
+            Table.from_columns(
+                f"window of {axis.name}",
+                windows,
+                {f"excess in %, {label}": _excess(scan) for label, scan in scans.items()}
+                | {f"in errors, {label}": scan.pulls for label, scan in scans.items()},
+            )
+        ],
+    )
+
+
+def _largest(scan: Scan) -> float:
+    """Return the pull that is farthest from zero."""
+    return float(scan.pulls[np.abs(scan.pulls).argmax()])
+
+
+def _excess(scan: Scan) -> Interval[Floats]:
+    """Return the excess in per cent of what is expected in the window."""
+    value, error = (100 * x / scan.expected for x in (scan.excess, scan.error))
+    return Interval(value, value - error, value + error)
