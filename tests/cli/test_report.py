@@ -198,3 +198,16 @@ def test_a_pipeline_can_require_flatness(unsculpt, tmp_path, monkeypatch):
     assert "not flat by --require-flat 0.001: p " in answer.stderr
     assert json.loads(answer.stdout)["numbers"][1]["flatness"]["p_value"] < 0.001
     assert (tmp_path / "r.html").exists()
+
+
+def test_a_blinded_window_stays_closed(unsculpt, events, save, tmp_path, two_pictures):
+    path, model = save(events, "a.parquet"), tmp_path / "w.unsculpt"
+    columns = "--score", "tagger", "--protect", "mass", "--background", "label == 0"
+    unsculpt("fit", path, *columns, "--blind", "70 < mass < 100", "-o", model)
+    mass = events["mass"].to_numpy()
+    outside = int(((mass <= 70) | (mass >= 100)).sum())
+    for options, number in (((), outside), (("--unblind",), 1000)):
+        answer = unsculpt("report", model, path, *options, "-o", tmp_path / "r.html")
+        assert answer.exit_code == 0
+        assert f"Wrote a report on {number:,} events" in answer.output
+        assert ("are left out, as the fit was blinded" in answer.output) == (not options)

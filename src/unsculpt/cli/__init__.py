@@ -3,6 +3,7 @@
 import typer
 
 from unsculpt.cli.apply import apply
+from unsculpt.cli.check import check
 from unsculpt.cli.demo import demo
 from unsculpt.cli.export import export
 from unsculpt.cli.fit import FitCommand, fit
@@ -18,5 +19,5 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (demo, fit, apply, report, export, info, generate, reproduce):
+for command in (demo, fit, apply, report, export, check, info, generate, reproduce):
     app.command(epilog=EXIT_CODES, cls=FitCommand if command is fit else None)(command)

@@ -259,7 +259,7 @@ def _fit(method: str | None, folds: int | None, sample: Sample, **options: Any) 
     from unsculpt.decorrelators.spline import TooManyValuesError
 
     def fitted(name: str) -> Decorrelator:
-        model, events = _new(name, sample, **options), (sample.scores, sample.protected)
+        model, events = new_decorrelator(name, sample, **options), (sample.scores, sample.protected)
         if folds is None:
             return model.fit(*events, sample_weight=sample.weight)
         crossed = CrossFit(model, folds)
@@ -273,7 +273,7 @@ def _fit(method: str | None, folds: int | None, sample: Sample, **options: Any) 
         return fitted("flow")
 
 
-def _new(method: str, sample: Sample, **options: Any) -> Decorrelator:
+def new_decorrelator(method: str, sample: Sample, **options: Any) -> Decorrelator:
     """Return a decorrelator with those of the options it has."""
     from unsculpt.decorrelators.base import methods
 

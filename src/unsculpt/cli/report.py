@@ -69,6 +69,9 @@ def report(
         Literal["raise", "drop"],
         typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
     ] = "raise",
+    unblind: Annotated[
+        bool, typer.Option("--unblind", help="Look at events that the fit had blinded too.")
+    ] = False,
     require_flat: Annotated[
         float | None,
         typer.Option(
@@ -112,9 +115,14 @@ def report(
         stream = files.scan(*events)
 
         fitted = load_decorrelator(model)
-        source, names = _columns(fitted.source_ or {}, here)
+        remembered = fitted.source_ or {}
+        source, names = _columns(remembered, here)
+        if "blind" in remembered and not unblind:
+            source["blind"] = remembered["blind"]
         called = _labels(label or [], [*source["score"], *source["protected"]])
-        notes = _notes(fitted.source_ or {}, stream.locations)
+        notes = _notes(remembered, stream.locations)
+        if "blind" in source:
+            notes.append(f"events with {source['blind']} are left out, as the fit was blinded")
         for note in notes:
             typer.echo(f"Warning: {note}", err=True)
         with progress("Reading", stream.rows) as advance:
@@ -218,6 +226,8 @@ def _labels(given: list[str], columns: list[str]) -> dict[str, str]:
 
 def _notes(fitted: dict[str, Any], locations: list[Location]) -> list[str]:
     """Say so where files are those of the fit, by path, or by name and size."""
+    if "fold_by" in fitted:
+        return []  # each event is judged by a model that has not seen it
     paths = [Path(text) for text in fitted.get("files", [])]
     sizes = zip((path.name for path in paths), fitted.get("sizes", []), strict=False)
     places, known = {path.resolve() for path in paths}, set(sizes)

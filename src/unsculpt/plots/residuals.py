@@ -113,7 +113,7 @@ def _draw(axes: Axes, curves: Curves, axis: Axis, band: ArrayLike | None) -> Non
         value, low, high = (np.nan_to_num(x, nan=np.inf) for x in curve)
         seen = np.abs(value - 1) <= reach
         x = middle + 2 * half * shift
-        errors = [(value - low)[seen], (high - value)[seen]]
+        errors = [value[seen] - low[seen], high[seen] - value[seen]]
         axes.errorbar(x[seen], value[seen], errors, color=colour, fmt=".", linewidth=1, label=label)
         for beyond, end, arrow in ((value > 1 + reach, 1, "^"), (value < 1 - reach, -1, "v")):
             beyond &= np.isfinite(value)

@@ -1,0 +1,121 @@
+"""`unsculpt check`: what signal in the sample of a fit would do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from unsculpt.cli.fit import known_method, new_decorrelator
+from unsculpt.cli.shared import Events, Json, Quiet, explained, print_json, progress
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from unsculpt.report.injection import Injected
+
+
+def check(
+    events: Events,
+    score: Annotated[str, typer.Option(help="The score, as a column or an expression.")],
+    protect: Annotated[
+        list[str],
+        typer.Option(
+            help="Attributes that the score shall not know, as columns or expressions; the signal "
+            "is searched for along the first."
+        ),
+    ],
+    background: Annotated[
+        str, typer.Option(help="Which events are background, such as 'label == 0'.")
+    ],
+    signal: Annotated[
+        str | None,
+        typer.Option(help="Which are signal; those that are not background if not given."),
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Event weights, positive ones.")] = None,
+    strength: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Signal over background in the fit; may be repeated. 0.001, 0.01 and 0.1 if not "
+            "given."
+        ),
+    ] = None,
+    keep: Annotated[
+        float, typer.Option(min=0, max=1, help="The share of the events that the cut keeps.")
+    ] = 0.01,
+    method: Annotated[
+        str | None,
+        typer.Option(callback=known_method, help="How to decorrelate, as for 'unsculpt fit'."),
+    ] = None,
+    nan: Annotated[
+        Literal["raise", "drop"],
+        typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
+    ] = "raise",
+    seed: Annotated[int, typer.Option(min=0, help="Of the two halves of the events.")] = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Put some signal into the background of a fit and say what moves.
+
+    For fits on data, where there may be signal. Half of the events are for
+    fits, without and with signal; in the others, with as much signal, a bump
+    is searched for behind a cut on each of the new scores.
+
+    \b
+    Example:
+      unsculpt check mc.root --score tagger --protect mass \\
+          --background 'label == 0' --strength 0.01 --strength 0.05
+    """  # noqa: D301
+    with explained(quiet=quiet):
+        from unsculpt.files import read_sample, scan
+
+        stream = scan(*events)
+        source = {
+            "score": [score],
+            "protected": protect,
+            "background": background,
+            "signal": signal,
+            "weight": weight,
+        }
+        with progress("Reading", stream.rows) as advance:
+            sample = read_sample(stream, source, nan=nan, advance=advance)
+
+        from unsculpt.report.injection import inject_signal
+
+        name = method or ("spline" if len(protect) < 3 else "flow")
+        found = inject_signal(
+            new_decorrelator(name, sample, seed=seed),
+            sample.scores,
+            sample.protected,
+            sample.label,
+            strength or (0.001, 0.01, 0.1),
+            efficiency=keep,
+            sample_weight=sample.weight,
+            seed=seed,
+        )
+    if as_json:
+        print_json({"injected": [one.plain() for one in found]})
+    elif not quiet:
+        from rich.console import Console
+
+        console = Console(highlight=False)
+        console.print(_table(found))
+        console.print(
+            "[dim]By a map fitted without the signal → with it, behind a cut that keeps "
+            f"{keep:.1%} of the events. Map moves: mean change of the new score of background, in "
+            "brackets in units of the map's own error. Bump found: the excess in the window of the "
+            "signal over a smooth function fitted beside it, in errors.[/dim]"
+        )
+
+
+def _table(found: list[Injected]) -> Table:
+    from rich.table import Table
+
+    table = Table("signal in the fit", "map moves", "signal kept", "bump found")
+    for one in found:
+        moved = f"{one.moved:.4f}" + (f" ({one.errors:.1f})" if one.errors is not None else "")
+        both = one.clean, one.polluted
+        kept = " → ".join(f"{found.signal:.1%}" for found in both)
+        bump = " → ".join(f"{found.excess / found.error:.1f}" for found in both)
+        table.add_row(f"{one.strength:.2%}", moved, kept, bump)
+    return table

@@ -1,0 +1,71 @@
+"""Signal in the sample of a fit."""
+
+import numpy as np
+import pytest
+
+from unsculpt import DDTDecorrelator, SplineDecorrelator
+from unsculpt.datasets import toys
+from unsculpt.report import inject_signal
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return toys.tagger(40_000, 4_000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def found(toy):
+    return inject_signal(
+        SplineDecorrelator(), toy.score, toy.protected, toy.label, [0.001, 0.1], efficiency=0.05
+    )
+
+
+def test_more_signal_moves_the_map_more_and_hides_the_bump(found):
+    few, many = found
+    assert few.moved < 0.1 * many.moved
+    assert few.errors < 1 < many.errors
+    assert few.moved <= few.most
+    assert many.polluted.signal < 0.9 * many.clean.signal
+    significance = [f.excess / f.error for f in (many.clean, many.polluted)]
+    assert significance[0] > 10
+    assert significance[1] < 0.7 * significance[0]
+
+
+def test_signal_that_is_like_background_changes_nothing():
+    toy = toys.tagger(20_000, 0, seed=2)
+    label = np.zeros(20_000)
+    inside = np.flatnonzero((toy.protected > 75) & (toy.protected < 85))[::10]
+    label[inside] = 1
+    (one,) = inject_signal(SplineDecorrelator(), toy.score, toy.protected, label, [0.01])
+    assert one.errors < 0.5
+
+
+def test_a_map_without_an_error(toy):
+    (one,) = inject_signal(DDTDecorrelator(), toy.score, toy.protected, toy.label, [0.01])
+    assert one.errors is None
+    assert one.plain()["errors"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": np.zeros(44_000)}, "no signal among"),
+        ({"strengths": [2.0]}, "strengths has 2; expected fractions above 0"),
+        ({"sample_weight": -np.ones(44_000)}, "negative in 44,000 of 44,000 events"),
+        ({"efficiency": 0.0}, "efficiency is 0"),
+        ({"labels": [0, 1]}, "labels has 2"),
+    ],
+)
+def test_bad_input_is_named(toy, change, message):
+    given = {"labels": toy.label, "strengths": [0.01]} | change
+    labels, strengths = given.pop("labels"), given.pop("strengths")
+    with pytest.raises(ValueError, match=message):
+        inject_signal(DDTDecorrelator(), toy.score, toy.protected, labels, strengths, **given)
+
+
+def test_a_signal_as_wide_as_the_background_is_refused(toy):
+    signal = toy.label == 1
+    mass = toy.protected.copy()
+    mass[signal] = np.linspace(50, 300, signal.sum())
+    with pytest.raises(ValueError, match="expected a signal narrower than half"):
+        inject_signal(DDTDecorrelator(), toy.score, mass, toy.label, [0.01])
