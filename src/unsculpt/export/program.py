@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators import Chain, Decorrelator
+from unsculpt.decorrelators.base import varied
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import UNNAMED, are_names
 
@@ -14,11 +15,19 @@ if TYPE_CHECKING:
     from unsculpt.classifiers import Classifier
     from unsculpt.classifiers.graph import Method
 
+FLAT = "flat"
+
 
 def graph_of(
-    model: Any, classifier: Classifier | None = None, method: Method = "predict_proba"
+    model: Any,
+    classifier: Classifier | None = None,
+    method: Method = "predict_proba",
+    variations: int = 0,
 ) -> Graph:
-    """Return the program of `model.transform`, from scores or features and attributes."""
+    """Return the program of `model.transform`, from scores or features and attributes.
+
+    With the outputs of so many pairs of its variations.
+    """
     check_is_fitted(model)
     steps = model.steps if isinstance(model, Chain) else [model]
     if hasattr(steps[0], "predict_proba") and len(steps) > 1:
@@ -26,6 +35,7 @@ def graph_of(
     for step in steps:
         check_exportable(step)
     first, last = steps[0], steps[-1]
+    lasts = varied(last, variations) if variations else {FLAT: last}
     graph = Graph()
     if classifier is None:
         scores = [graph.input(name) for name in score_names(model, first)]
@@ -36,10 +46,12 @@ def graph_of(
         graph.input(name, "text" if text else "number")
         for name, text in zip(protected_names(model, first), texts, strict=True)
     ]
-    for step in steps:
+    for step in steps[:-1]:
         scores = step._graph(graph, scores, protected)
-    for name, score in zip(flat_names(last), scores, strict=True):
-        graph.output(name, score)
+    for name, step in lasts.items():
+        flat = step._graph(graph, scores, protected)
+        for output, score in zip(_numbered(name, last.n_scores_), flat, strict=True):
+            graph.output(output, score)
     return graph
 
 
@@ -66,7 +78,7 @@ def protected_names(model: Any, first: Decorrelator) -> list[str]:
 
 def flat_names(last: Decorrelator) -> list[str]:
     """Return what the decorrelated scores are called."""
-    return _numbered("flat", last.n_scores_)
+    return _numbered(FLAT, last.n_scores_)
 
 
 def _numbered(name: str, count: int) -> list[str]:
