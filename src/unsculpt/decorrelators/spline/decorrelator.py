@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from unsculpt.decorrelators.base import FLOW, ScoreDecorrelator, warn_if_far
+from unsculpt.decorrelators.base import FLOW, warn_if_far
 from unsculpt.decorrelators.common.attributes import (
     Outside,
     ProtectedAttributes,
@@ -22,7 +22,6 @@ from unsculpt.decorrelators.common.attributes import (
 )
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
-from unsculpt.decorrelators.spline.axes import Axis, axes_of
 from unsculpt.decorrelators.spline.binning import check_size, levels_of
 from unsculpt.decorrelators.spline.distribution import (
     Distribution,
@@ -32,8 +31,9 @@ from unsculpt.decorrelators.spline.distribution import (
     misfit,
 )
 from unsculpt.decorrelators.spline.errors import MapError
+from unsculpt.decorrelators.spline.histogram import HistogramDecorrelator
 from unsculpt.decorrelators.spline.variations import Direction, directions, shifted
-from unsculpt.devices import cores, in_threads
+from unsculpt.devices import cores
 from unsculpt.inputs import (
     Floats,
     count_events,
@@ -44,8 +44,7 @@ from unsculpt.inputs import (
 )
 from unsculpt.saving import Arrays, Json
 
-# Thresholds of the score in the histogram of one axis and of two, and nodes of the table.
-THRESHOLDS, SCORE_NODES = {1: 105, 2: 61}, 513
+SCORE_NODES = 513  # of the table
 # By how many knots the coordinate of a score has, which tells how many events set it.
 CURVES_PER_ROOT = 1.5
 # Two attributes have few bins each, which must be where the events are.
@@ -56,7 +55,7 @@ BINNING_EVENTS = 2**18
 T = TypeVar("T")
 
 
-class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
+class SplineDecorrelator(HistogramDecorrelator):
     """Replaces a score by its conditional CDF, fitted to a histogram in seconds.
 
     Fit it on background. The events are counted in fine bins of score and attributes. On the scale
@@ -108,11 +107,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     """
 
     method = "spline"
-    coordinates_: list[EmpiricalCDF]
-    counts_: list[Floats]
-    sizes_: list[Floats]
-    events_: int
-    squares_: float
+    _from_counts = ("distributions_", "cdfs_", "errors_", "shifts_", "share_")
     shifts_: list[Floats | None] | None = None
     share_: float | None = None
 
@@ -171,32 +166,6 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         weight = weight_column(sample_weight, events)
         self._count(*with_weight(columns, protected, weight))
         return self
-
-    def empty(self) -> Self:
-        """Return a decorrelator with the binning of this one and no events."""
-        check_is_fitted(self)
-        other: Self = clone(self)
-        other.attributes_, other.coordinates_ = self.attributes_, self.coordinates_
-        other.one_column_ = self.one_column_
-        other._forget()
-        return other
-
-    def __add__(self, other: Self) -> Self:
-        """Return the fit to the events of both, which must share one binning."""
-        if not isinstance(other, SplineDecorrelator):
-            return NotImplemented
-        both = self.empty()
-        check_is_fitted(other)
-        if not _same(self._binning(), other._binning()):
-            raise ValueError(
-                "the two were counted in different bins, which cannot be added; fit one on a first "
-                "sample, and count every part with a copy of its .empty()"
-            )
-        both.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
-        both.sizes_ = [a + b for a, b in zip(self.sizes_, other.sizes_, strict=True)]
-        both.events_ = self.events_ + other.events_
-        both.squares_ = self.squares_ + other.squares_
-        return both
 
     @cached_property
     def distributions_(self) -> list[list[Distribution]]:
@@ -321,8 +290,8 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         >>> (up, down), second = spline.variations(2)
         >>> up.share_ > second[0].share_
         True
-        >>> between = (up.transform([0.5], [0.0]), down.transform([0.5], [0.0]))
-        >>> bool(min(between) < spline.transform([0.5], [0.0]) < max(between))
+        >>> low, high = sorted(model.transform([0.5], [0.5])[0] for model in (up, down))
+        >>> bool(low < spline.transform([0.5], [0.5])[0] < high)
         True
         """
         check_is_fitted(self)
@@ -339,61 +308,6 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         other.shifts_ = [shift if i == along.score else None for i in range(self.n_scores_)]
         other.share_ = along.share
         return other
-
-    @property
-    def n_scores_(self) -> int:
-        """How many scores the fit had."""
-        return len(self.counts_)
-
-    @property
-    def _axes(self) -> list[Axis]:
-        return axes_of(self.attributes_)
-
-    def _levels(self, coordinate: EmpiricalCDF) -> Floats:
-        """The thresholds of a score, no more than its events can hold."""
-        return levels_of(coordinate, min(THRESHOLDS[len(self._axes)], 2 * len(coordinate.levels)))
-
-    def _forget(self) -> None:
-        """Start a histogram without events."""
-        bins = [axis.bins for axis in self._axes]
-        self.counts_ = [
-            np.zeros((*bins, len(self._levels(coordinate)) + 1)) for coordinate in self.coordinates_
-        ]
-        self.sizes_ = [np.zeros(counts.shape[-1]) for counts in self.counts_]
-        self.events_, self.squares_ = 0, 0.0
-
-    def _count(self, columns: Floats, protected: Any, weight: Floats) -> None:
-        """Add events to the histograms."""
-        features, marked = self.attributes_.features(protected, self.outside)
-        positions, axes = self.attributes_.positions(features), self._axes
-        cell = np.ravel_multi_index(
-            [axis.bin(x) for axis, x in zip(axes, positions.T, strict=True)],
-            [axis.bins for axis in axes],
-        )
-        weight = np.where(marked, 0.0, weight)
-        added, sizes = [], []
-        for coordinate, column, counts in zip(
-            self.coordinates_, columns.T, self.counts_, strict=True
-        ):
-            width = counts.shape[-1]
-            bins = np.searchsorted(self._levels(coordinate), in_threads(coordinate, column))
-            sizes.append(np.bincount(bins, np.abs(weight), width))
-            added.append(
-                np.bincount(cell * width + bins, weight, counts.size).reshape(counts.shape)
-            )
-        self.counts_ = [a + b for a, b in zip(self.counts_, added, strict=True)]
-        self.sizes_ = [a + b for a, b in zip(self.sizes_, sizes, strict=True)]
-        self.events_ += int((~marked).sum())
-        self.squares_ += float(weight @ weight)
-        for stale in ("distributions_", "cdfs_", "errors_", "shifts_", "share_"):
-            self.__dict__.pop(stale, None)
-
-    def _binning(self) -> tuple[Arrays, list[Json]]:
-        """What two histograms must have in common to be added, as arrays and as JSON."""
-        arrays, protected = self.attributes_.state()
-        for i, coordinate in enumerate(self.coordinates_):
-            arrays |= coordinate.state(f"score.{i}")
-        return arrays, protected
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self._binning()
@@ -448,11 +362,3 @@ def _in_one_thread_each(function: Callable[..., T], *of_scores: Sequence[Any]) -
     """
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores()) as pool:
         return list(pool.map(function, *of_scores))
-
-
-def _same(a: tuple[Arrays, list[Json]], b: tuple[Arrays, list[Json]]) -> bool:
-    return (
-        a[1] == b[1]
-        and a[0].keys() == b[0].keys()
-        and all(np.array_equal(a[0][name], b[0][name]) for name in a[0])
-    )

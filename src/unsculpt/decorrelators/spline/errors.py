@@ -115,7 +115,7 @@ class SurfaceError:
         functions = score_curves_at(levels, len(fit.directions)) @ fit.directions
         steps = [np.interp(levels, self.thresholds, step) for step in self.inclusive.T]
         latent = (over @ fit.coefficients.T) @ functions.T + fit.link.inverse(levels)
-        return over, functions, np.array(steps).T, fit.link.density(latent)
+        return over, functions, np.reshape(steps, (-1, len(levels))).T, fit.link.density(latent)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,9 @@ def _stabilised(error: MapError, counts: Floats) -> Floats:
     ]
     cdf = np.clip(np.sort(error.mean(levels, nodes), axis=1), NEVER, 1 - NEVER)
     weight = _events(counts, axes, nodes)[:, None] * np.gradient(np.arcsin(np.sqrt(cdf)), axis=1)
-    return np.sqrt(weight / (cdf * (1 - cdf))).reshape(-1, 1) * error.moves(levels, nodes)
+    return np.asarray(
+        np.sqrt(weight / (cdf * (1 - cdf))).reshape(-1, 1) * error.moves(levels, nodes)
+    )
 
 
 def _evenly(count: int, wanted: int) -> NDArray[np.int64]:
