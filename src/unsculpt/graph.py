@@ -81,12 +81,14 @@ class Graph:
     """Steps in order, the constants they use, and what goes in and comes out by name.
 
     Inside, a column of events is (n, 1), so that it broadcasts with (n, k) and (members, n, k).
+    What two parts of a model have in common is one step, and one constant.
     """
 
     inputs: dict[str, tuple[Kind, int]] = field(default_factory=dict)
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    _known: dict[Any, Value] = field(default_factory=dict)
 
     def input(self, name: str, kind: Kind = "number", width: int = 1) -> Value:
         """Declare an input: a column of numbers or text, (n,), or a table of numbers (n, width)."""
@@ -105,17 +107,23 @@ class Graph:
 
     def constant(self, array: ArrayLike) -> Value:
         """Return an array that never changes; only NumPy's integers are not double."""
-        name = f"constant_{len(self.constants)}"
         integers = isinstance(array, np.ndarray | np.integer) and array.dtype.kind == "i"
-        self.constants[name] = np.asarray(array, dtype=np.int64 if integers else np.float64)
-        return Value(self, name)
+        values = np.asarray(array, dtype=np.int64 if integers else np.float64)
+        key = (values.dtype.str, values.shape, values.tobytes())
+        if key not in self._known:
+            name = f"constant_{len(self.constants)}"
+            self.constants[name], self._known[key] = values, Value(self, name)
+        return self._known[key]
 
     def add(self, operation: str, *operands: Operand, **options: Any) -> Value:
         """Append a step and return its result."""
         values = [x if isinstance(x, Value) else self.constant(x) for x in operands]
-        output = f"step_{len(self.nodes)}"
-        self.nodes.append(Node(operation, [value.name for value in values], output, options))
-        return Value(self, output)
+        names, output = [value.name for value in values], f"step_{len(self.nodes)}"
+        key = (operation, *names, repr(options))
+        if key not in self._known:
+            self.nodes.append(Node(operation, names, output, options))
+            self._known[key] = Value(self, output)
+        return self._known[key]
 
     def where(self, condition: Value, chosen: Operand, otherwise: Operand) -> Value:
         """Return one value where the condition holds and the other elsewhere."""

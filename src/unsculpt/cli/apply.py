@@ -12,6 +12,7 @@ from unsculpt.cli.shared import (
     Json,
     Quiet,
     Scheduler,
+    Variations,
     Workers,
     check_folder,
     cluster_if_any,
@@ -52,6 +53,7 @@ def apply(
         Literal["raise", "keep"],
         typer.Option(help="NaN or infinite scores and attributes: an error, or NaN in the output."),
     ] = "raise",
+    variations: Variations = 0,
     scheduler: Scheduler = None,
     workers: Workers = None,
     quiet: Quiet = False,
@@ -69,6 +71,7 @@ def apply(
       unsculpt apply w.unsculpt 'run*.parquet' -o flat/ --workers 8
       unsculpt apply w.unsculpt events.root:Jets -o flat.parquet \\
           --name tagger_noW --nan keep
+      unsculpt apply w.unsculpt events.root -o flat.root --variations 20
     """  # noqa: D301
     check_folder(output)
     with explained(quiet=quiet):
@@ -85,6 +88,7 @@ def apply(
             "names": name or (),
             "source": source if {"score", "protected"} <= source.keys() else None,
             "nan": nan,
+            "variations": variations,
         }
         with (
             cluster_if_any(scheduler, workers) as client,

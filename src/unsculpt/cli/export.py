@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unsculpt.cli.shared import Json, Quiet, check_file, explained, print_json
+from unsculpt.cli.shared import Json, Quiet, Variations, check_file, explained, print_json
 
 
 def export(
@@ -21,6 +21,7 @@ def export(
     tolerance: Annotated[
         float, typer.Option(help="Largest difference to the model, for correctionlib.")
     ] = 1e-3,
+    variations: Variations = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -30,17 +31,22 @@ def export(
     Examples:
       unsculpt export w-tagger.unsculpt -o w-tagger.onnx
       unsculpt export w-tagger.unsculpt -o w-tagger.json --tolerance 1e-4
+      unsculpt export w-tagger.unsculpt -o w-tagger.onnx --variations 20
     """  # noqa: D301
     check_file(str(output), ".onnx", ".json", ".pt")
+    if variations and output.suffix.lower() == ".pt":
+        raise typer.BadParameter(
+            "a .pt file holds one map; write .onnx or .json", param_hint="--variations"
+        )
     with explained(quiet=quiet):
         import unsculpt as us
         from unsculpt.export import to_correctionlib, to_onnx, to_torchscript
 
         fitted, ending = us.load(model), output.suffix.lower()
         if ending == ".onnx":
-            to_onnx(fitted, output)
+            to_onnx(fitted, output, variations=variations)
         elif ending == ".json":
-            to_correctionlib(fitted, output, tolerance=tolerance)
+            to_correctionlib(fitted, output, tolerance=tolerance, variations=variations)
         else:
             to_torchscript(fitted, output)
     size = output.stat().st_size

@@ -29,6 +29,11 @@ Events = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors alone.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
 
+Variations = Annotated[
+    int,
+    typer.Option(min=0, help="Pairs of variations, up and down, along the error of the map."),
+]
+
 Scheduler = Annotated[
     str | None, typer.Option(help="Work on the Dask cluster at this address: tcp://host:8786.")
 ]

@@ -170,12 +170,30 @@ class Decorrelator(Model):
         ]
         return shaped(np.column_stack(out), marked, values)
 
+    def variations(self, n: int) -> Sequence[tuple[Decorrelator, Decorrelator]]:
+        """Return n pairs of models: the map moved up and down along directions of its error.
+
+        The directions are independent of each other; those that matter most come first.
+        """
+        raise ValueError(
+            f"a {type(self).__name__} has no variations; {SPLINE} knows the error of its map and "
+            "has them"
+        )
+
     def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
         """Return `transform` as steps of a graph, for other programs to run."""
         raise ValueError(
             f"a {type(self).__name__} cannot be exported; expected a decorrelator of scores such "
             "as FlowDecorrelator"
         )
+
+
+def varied(model: Decorrelator, n: int) -> dict[str, Decorrelator]:
+    """Return a model as `nominal`, with n pairs of its variations: `up_1`, `down_1`, ..."""
+    models = {"nominal": model}
+    for i, (up, down) in enumerate(model.variations(n), start=1):
+        models |= {f"up_{i}": up, f"down_{i}": down}
+    return models
 
 
 def shaped(columns: Floats, marked: Mask, like: ArrayLike) -> Floats:

@@ -107,6 +107,19 @@ class Chain(Decorrelator):
         inverses = self._inverses(before, protected)
         return _in_turn([lambda share: last.threshold(share, protected), *inverses], efficiency)
 
+    def variations(self, n: int) -> list[tuple[Chain, Chain]]:
+        """Return those of the last step on top of the others, which stay as they are."""
+        *before, last = self.steps
+        if not isinstance(last, Decorrelator):
+            raise ValueError(f"a {type(last).__name__} has no variations, so neither has the chain")
+
+        def chain(step: Decorrelator) -> Chain:
+            other = Chain([*before, step])
+            other.source_ = self.source_
+            return other
+
+        return [(chain(up), chain(down)) for up, down in last.variations(n)]
+
     def _inverses(self, steps: Sequence[Any], protected: Any) -> list[Action]:
         for step in steps:
             if not hasattr(step, "inverse_transform"):

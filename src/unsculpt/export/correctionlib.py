@@ -11,6 +11,7 @@ import numpy as np
 
 from unsculpt.atomic import atomic_write
 from unsculpt.decorrelators import CrossFit
+from unsculpt.decorrelators.base import varied
 from unsculpt.decorrelators.common.attributes import Continuous
 from unsculpt.decorrelators.common.tables import TableCDF
 from unsculpt.export.program import (
@@ -19,7 +20,7 @@ from unsculpt.export.program import (
     protected_names,
     score_names,
 )
-from unsculpt.export.schema import Content, binning, formula, reference, transform
+from unsculpt.export.schema import Content, binning, category, formula, reference, transform
 from unsculpt.export.thinning import thin
 from unsculpt.inputs import Floats
 
@@ -28,9 +29,12 @@ LINE = "[0]+[1]*((x-[2])/[3])"
 CELL = "[0]+[1]*x+[2]*y+[3]*x*y"
 BELOW = "[0]/(1+([1]-x)/[2])"
 ABOVE = "1-[0]/(1+(x-[1])/[2])"
+VARIATION = "variation"
 
 
-def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: float = 1e-3) -> None:
+def to_correctionlib(
+    model: Any, path: str | os.PathLike[str], *, tolerance: float = 1e-3, variations: int = 0
+) -> None:
     """Write `model.transform` as a correctionlib file (schema 2) for one continuous attribute.
 
     Each score is a correction, `flat` (`flat_0`, ...), of the score and the attribute. Both are
@@ -42,6 +46,8 @@ def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: flo
         model: a fitted decorrelator of scores with one continuous protected attribute.
         path: the file to write.
         tolerance: the largest difference to `transform` at any score and attribute.
+        variations: pairs of the model's variations to write too; the correction then has a third
+            input, `variation`, which is "nominal", "up_1", "down_1", ...
     """
     if isinstance(model, CrossFit):
         raise ValueError(
@@ -59,13 +65,15 @@ def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: flo
     if len(model.protected_inputs_) != 1:
         _table(None)
     (attribute,), (protected,) = model.attributes_.attributes, protected_names(model, model)
+    models = varied(model, variations) if variations else {"nominal": model}
+    which = [{"name": VARIATION, "type": "string"}] if variations else []
     corrections = [
         {
             "name": flat,
             "description": f"{score} decorrelated from {protected} by unsculpt "
             f"{version('unsculpt')}, to {tolerance:g} or better",
             "version": 1,
-            "inputs": [{"name": name, "type": "real"} for name in (score, protected)],
+            "inputs": [{"name": name, "type": "real"} for name in (score, protected)] + which,
             "output": {"name": flat, "type": "real"},
             "generic_formulas": [
                 formula(LINE, score),
@@ -79,20 +87,25 @@ def to_correctionlib(model: Any, path: str | os.PathLike[str], *, tolerance: flo
                 transform(
                     protected,
                     _attribute_rule(attribute, protected),
-                    _score_content(_table(cdf), score, protected, tolerance),
+                    _score_content(tables, score, protected, tolerance),
                 ),
             ),
         }
-        for cdf, score, flat in zip(
-            getattr(model, "cdfs_", [None] * model.n_scores_),
-            score_names(model, model),
-            flat_names(model),
-            strict=True,
+        for tables, score, flat in zip(
+            _tables(models), score_names(model, model), flat_names(model), strict=True
         )
     ]
     content = {"schema_version": 2, "corrections": corrections}
     with atomic_write(path) as draft:
         draft.write_text(json.dumps(content, separators=(",", ":"), allow_nan=False))
+
+
+def _tables(models: dict[str, Any]) -> list[dict[str, TableCDF]]:
+    """Return the tables of each score, by the names of the models."""
+    return [
+        {name: _table(getattr(m, "cdfs_", [None] * m.n_scores_)[i]) for name, m in models.items()}
+        for i in range(models["nominal"].n_scores_)
+    ]
 
 
 def _table(cdf: Any) -> TableCDF:
@@ -114,13 +127,17 @@ def _within(attribute: Continuous, name: str, outside: str | None, content: Cont
     return binning(name, [low - _margin(low), high + _margin(high)], [content], beyond)
 
 
-def _score_content(cdf: TableCDF, score: str, protected: str, tolerance: float) -> Content:
-    knots, start, end = cdf.coordinate.steps
+def _score_content(
+    tables: dict[str, TableCDF], score: str, protected: str, tolerance: float
+) -> Content:
+    knots, start, end = tables["nominal"].coordinate.steps
     scale = float(knots[-1] - knots[0])
     below = formula(BELOW, score, parameters=[start[0], knots[0], scale])
     above = formula(ABOVE, score, parameters=[1 - end[-1], knots[-1], scale])
     rule = _piecewise(score, knots, start, end, below, above, line=0)
-    return transform(score, rule, _grid(cdf, score, protected, tolerance))
+    grids = _grids(tables, score, protected, tolerance)
+    content = category(VARIATION, grids) if len(grids) > 1 else grids["nominal"]
+    return transform(score, rule, content)
 
 
 def _attribute_rule(attribute: Continuous, name: str) -> Content:
@@ -169,13 +186,27 @@ def _margin(value: Any) -> Any:
     return np.maximum(16 * np.spacing(np.abs(value)), 1e-300)
 
 
-def _grid(cdf: TableCDF, score: str, protected: str, tolerance: float) -> Content:
-    """The conditional CDF, bilinear in cells as large as the tolerance allows."""
+def _grids(
+    tables: dict[str, TableCDF], score: str, protected: str, tolerance: float
+) -> dict[str, Content]:
+    """The conditional CDFs, bilinear in cells as large as the tolerance allows.
+
+    The cells are the same for all: a difference between two is then better than the tolerance.
+    """
+    cdf = tables["nominal"]
+    values = [table.values for table in tables.values()]
     # Half of the tolerance for each axis: interpolation does not enlarge an error.
-    places = thin(cdf.score, cdf.values.T, tolerance / 2)
-    rows = thin(cdf.attribute, cdf.values[:, places], tolerance / 2)
+    places = thin(cdf.score, np.vstack(values).T, tolerance / 2)
+    rows = thin(cdf.attribute, np.hstack([table[:, places] for table in values]), tolerance / 2)
     x, y = cdf.score[places], cdf.attribute[rows]
-    f = cdf.values[np.ix_(rows, places)].T
+    return {
+        name: _grid(x, y, table.values[np.ix_(rows, places)].T, score, protected)
+        for name, table in tables.items()
+    }
+
+
+def _grid(x: Floats, y: Floats, f: Floats, score: str, protected: str) -> Content:
+    """A table, bilinear in its cells."""
     dx, dy = np.diff(x)[:, None], np.diff(y)[None]
     twist = (f[1:, 1:] - f[1:, :-1] - f[:-1, 1:] + f[:-1, :-1]) / (dx * dy)
     x0, y0, f0 = x[:-1, None], y[None, :-1], f[:-1, :-1]

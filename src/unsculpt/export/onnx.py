@@ -28,6 +28,7 @@ def to_onnx(
     *,
     classifier: Classifier | None = None,
     method: Method = "predict_proba",
+    variations: int = 0,
 ) -> None:
     """Write `model.transform` as an ONNX graph (opset 18) that plain onnxruntime runs.
 
@@ -50,9 +51,11 @@ def to_onnx(
         classifier: computes the score in the same graph; its input is then `features`, (n, f).
         method: what of the classifier the decorrelator was fitted on, "predict_proba" (of signal)
             or "decision_function".
+        variations: pairs of the model's variations to write too; the outputs are then `nominal`,
+            `up_1`, `down_1`, ... (`nominal_0`, ... of several scores).
     """
     onnx = needs("onnx", "onnx")
-    graph = graph_of(model, classifier, method)
+    graph = graph_of(model, classifier, method, variations)
     proto = _model(graph, onnx)
     proto.metadata_props.add(key="unsculpt", value=version("unsculpt"))
     proto.metadata_props.add(key="decorrelator", value=type(model).__name__)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators import Chain, CrossFit, Decorrelator
+from unsculpt.decorrelators.base import varied
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import UNNAMED, are_names
 
@@ -15,13 +16,22 @@ if TYPE_CHECKING:
     from unsculpt.classifiers.graph import Method
 
 FOLD = "fold"  # the input of a CrossFit
+FLAT = "flat"
 
 
 def graph_of(
-    model: Any, classifier: Classifier | None = None, method: Method = "predict_proba"
+    model: Any,
+    classifier: Classifier | None = None,
+    method: Method = "predict_proba",
+    variations: int = 0,
 ) -> Graph:
-    """Return the program of `model.transform`, from scores or features and attributes."""
+    """Return the program of `model.transform`, from scores or features and attributes.
+
+    With the outputs of so many pairs of its variations.
+    """
     check_is_fitted(model)
+    if variations and isinstance(model, CrossFit):
+        varied(model, variations)  # which refuses
     models = model.models_ if isinstance(model, CrossFit) else [model]
     programs = [_steps(one, classifier) for one in models]
     classifier, (first, *_) = programs[0]
@@ -37,18 +47,21 @@ def graph_of(
         for name, text in zip(protected_names(model, first), texts, strict=True)
     ]
     answers = []
-    for classifier, steps in programs:
+    for classifier, (*before, last) in programs:
         scores = given
         if classifier is not None:
-            scores = _scores(graph, steps[0], classifier, method, given[0])
-        for step in steps:
+            scores = _scores(graph, [*before, last][0], classifier, method, given[0])
+        for step in before:
             scores = step._graph(graph, scores, protected)
-        answers.append(scores)
-    flat = answers[0]
+        lasts = varied(last, variations) if variations else {FLAT: last}
+        answers.append({name: one._graph(graph, scores, protected) for name, one in lasts.items()})
+    outputs = answers[0]
     if isinstance(model, CrossFit):
-        flat = model._choice(graph, answers, graph.input(FOLD), protected)
-    for name, score in zip(flat_names(steps[-1]), flat, strict=True):
-        graph.output(name, score)
+        of_folds = [answer[FLAT] for answer in answers]
+        outputs = {FLAT: model._choice(graph, of_folds, graph.input(FOLD), protected)}
+    for name, flat in outputs.items():
+        for output, score in zip(_numbered(name, len(flat)), flat, strict=True):
+            graph.output(output, score)
     return graph
 
 
@@ -87,7 +100,7 @@ def protected_names(model: Any, first: Decorrelator) -> list[str]:
 
 def flat_names(last: Decorrelator) -> list[str]:
     """Return what the decorrelated scores are called."""
-    return _numbered("flat", last.n_scores_)
+    return _numbered(FLAT, last.n_scores_)
 
 
 def _numbered(name: str, count: int) -> list[str]:

@@ -34,6 +34,12 @@ def binning(name: str, edges: list[Any], content: list[Content], flow: Any) -> C
     }
 
 
+def category(name: str, contents: dict[str, Content]) -> Content:
+    """A content for each text that an input may be."""
+    cases = [{"key": key, "value": content} for key, content in contents.items()]
+    return {"nodetype": "category", "input": name, "content": cases}
+
+
 def transform(name: str, rule: Content, content: Content) -> Content:
     """A content that sees another value of an input."""
     return {"nodetype": "transform", "input": name, "rule": rule, "content": content}

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unsculpt.decorrelators.base import Decorrelator
+from unsculpt.decorrelators.base import Decorrelator, varied
 from unsculpt.decorrelators.common.attributes import OutsideWarning
 from unsculpt.files.arrays import numbered, side_by_side, to_arrow, with_row
 from unsculpt.files.expressions import Expression, parse
@@ -56,6 +56,7 @@ def apply(
     names: Sequence[str] = (),
     source: dict[str, Any] | None = None,
     nan: Literal["raise", "keep"] = "raise",
+    variations: int = 0,
     advance: Callable[[int], object] = lambda rows: None,
 ) -> Applied:
     """Write the events with the decorrelated scores added, in bounded memory.
@@ -68,10 +69,12 @@ def apply(
         names: of the new columns; that of the score with `_flat` behind it if not given.
         source: the columns to use, as the model's `source_` has them, which is the default.
         nan: whether NaN or infinite scores and attributes are an error or give NaN.
+        variations: pairs of the model's variations to write too, as further columns that end in
+            `_up_1`, `_down_1`, ...
         advance: told how many rows came with each chunk.
     """
     _keep_memory()
-    columns = _NewColumns(model, events.columns, source or model.source_, names, nan)
+    columns = _NewColumns(model, events.columns, source or model.source_, names, nan, variations)
     done = Applied(columns=list(columns.names))
     for part, target in targets(events, output):
         schema = columns.schema(part.schema())
@@ -112,13 +115,14 @@ class _NewColumns:
         source: dict[str, Any] | None,
         names: Sequence[str],
         nan: str,
+        variations: int,
     ) -> None:
         if source is None:
             raise ValueError(
                 "the model was fitted on arrays and knows no columns; "
                 "name those of the score and of the protected attributes"
             )
-        self.model, self.nan = model, nan
+        self.nan = nan
         # Under the names of the fit, whatever they are called here.
         self.attributes = (model.source_ or source)["protected"]
         try:
@@ -134,6 +138,11 @@ class _NewColumns:
         self.names = list(names) or [f"{name.replace('.', '_')}_flat" for name in source["score"]]
         if len(self.names) != len(self.scores):
             raise ValueError(f"{len(self.names)} names for {len(self.scores)} scores")
+        self.models = [model]
+        if variations:
+            models, nominal = varied(model, variations), self.names
+            self.models = list(models.values())
+            self.names = nominal + [f"{n}_{of}" for of in list(models)[1:] for n in nominal]
         for name in self.names:
             if name in columns:
                 raise ValueError(f"the events have a column {name} already; choose another name")
@@ -159,7 +168,8 @@ class _NewColumns:
         scores = np.column_stack(values[: len(self.scores)])
         attributes = values[len(self.scores) : len(self.scores) + len(self.protected)]
         protected = Columns(zip(self.attributes, attributes, strict=True))
-        flat = np.full(scores.shape, np.nan)
+        width = scores.shape[1]
+        flat = np.full((len(scores), width * len(self.models)), np.nan)
         good = np.logical_and.reduce([finite(column) for column in values])
         missing = int(np.sum(~good))
         if missing and self.nan == "raise":
@@ -173,8 +183,8 @@ class _NewColumns:
             folds = {}
             if self.fold_by:
                 folds["event"] = whole_numbers(values[-1][some], self.fold_by.text, len(given))
-            new = self.model.transform(given, protected[some], **folds)
-            flat[some] = new.reshape(-1, scores.shape[1])
+            new = [model.transform(given, protected[some], **folds) for model in self.models]
+            flat[some] = np.hstack([one.reshape(-1, width) for one in new])
         done.scores += len(good)
         done.missing += missing
         columns = [to_arrow(column) for column in np.ascontiguousarray(flat.T)]

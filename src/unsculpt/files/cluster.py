@@ -98,6 +98,8 @@ def apply(
             f"{output} is one file, but on a cluster each file is written by itself; "
             f"write to a folder: {output}/"
         )
+    if options.get("variations"):
+        _loaded(model).variations(options["variations"])  # refuses where there are none
     folder.mkdir(exist_ok=True)
     targets(events, folder)  # refuses names that clash
     parts = _on_files(
@@ -162,6 +164,10 @@ def _counted(
 
 
 def _applied(file: str, model: str, folder: str, options: dict[str, Any]) -> Applied:
+    return apply_here(_loaded(model), scan(file), folder, **options)
+
+
+def _loaded(model: str) -> Any:
     from unsculpt import load
 
-    return apply_here(load(model), scan(file), folder, **options)
+    return load(model)

@@ -83,3 +83,15 @@ def test_a_second_fit_forgets_the_first():
     fresh = us.SplineDecorrelator().fit(*few)
     again = spline.fit(*few).uncertainty(*few)
     assert np.array_equal(again, fresh.uncertainty(*few))
+
+
+@pytest.mark.parametrize("values", [2, 3])
+def test_scores_of_a_few_values(values):
+    """There are no more thresholds than functions of the score."""
+    random = np.random.default_rng(0)
+    score, mass = random.integers(values, size=500).astype(float), random.uniform(size=500)
+    spline = us.SplineDecorrelator().fit(score, mass)
+    error = spline.uncertainty(score, mass)
+    assert np.all((error > 1e-3) & (error < 0.1))
+    ((up, down),) = spline.variations(1)
+    assert np.all(np.abs(up.transform(score, mass) - down.transform(score, mass)) < 4 * error)

@@ -197,7 +197,8 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
     def uncertainty(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return the standard deviation of the ensemble's members on `transform`.
 
-        It covers the randomness of training, not the statistical error of the sample.
+        All members saw the same events: it covers the randomness of training, not the statistical
+        error of the sample, which is larger.
         """
         check_is_fitted(self)
         if len(self.cdfs_[0].parameters[0]) < 2:

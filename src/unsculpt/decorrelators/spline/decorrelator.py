@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from unsculpt.decorrelators.base import FLOW, ScoreDecorrelator, warn_if_far
+from unsculpt.decorrelators.base import FLOW, warn_if_far
 from unsculpt.decorrelators.common.attributes import (
     Outside,
     ProtectedAttributes,
@@ -22,19 +22,18 @@ from unsculpt.decorrelators.common.attributes import (
 )
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
-from unsculpt.decorrelators.spline.axes import Axis, axes_of, terms_of
+from unsculpt.decorrelators.spline.binning import check_size, levels_of
 from unsculpt.decorrelators.spline.distribution import (
-    MEMBERS,
     Distribution,
     Misfit,
-    error_table,
     fit_distributions,
     mean_table,
     misfit,
-    score_functions,
 )
-from unsculpt.decorrelators.spline.link import Link
-from unsculpt.devices import cores, in_threads
+from unsculpt.decorrelators.spline.errors import MapError
+from unsculpt.decorrelators.spline.histogram import HistogramDecorrelator
+from unsculpt.decorrelators.spline.variations import Direction, directions, shifted
+from unsculpt.devices import cores
 from unsculpt.inputs import (
     Floats,
     count_events,
@@ -45,21 +44,18 @@ from unsculpt.inputs import (
 )
 from unsculpt.saving import Arrays, Json
 
-# Thresholds of the score in the histogram of one axis and of two, and nodes of the table.
-THRESHOLDS, SCORE_NODES = {1: 105, 2: 61}, 513
+SCORE_NODES = 513  # of the table
 # By how many knots the coordinate of a score has, which tells how many events set it.
 CURVES_PER_ROOT = 1.5
 # Two attributes have few bins each, which must be where the events are.
 BY_RANGE_BESIDE = 0.25
 # Events that a binning is learned from; more would move its edges by less than they matter.
 BINNING_EVENTS = 2**18
-MOST_COEFFICIENTS = 1536
-ARRAYS = ("directions", "coefficients", "strengths", "costs")  # of a fitted surface
 
 T = TypeVar("T")
 
 
-class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
+class SplineDecorrelator(HistogramDecorrelator):
     """Replaces a score by its conditional CDF, fitted to a histogram in seconds.
 
     Fit it on background. The events are counted in fine bins of score and attributes. On the scale
@@ -89,6 +85,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         sizes_: for each score, the sums of weights without their signs, (bins of the score,).
         events_: how many events have been counted.
         squares_: the sum of their squared weights.
+        share_: of one of the `variations`, the part of the variance that it stands for.
 
     >>> import numpy as np
     >>> from unsculpt.datasets import toys
@@ -110,11 +107,9 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     """
 
     method = "spline"
-    coordinates_: list[EmpiricalCDF]
-    counts_: list[Floats]
-    sizes_: list[Floats]
-    events_: int
-    squares_: float
+    _from_counts = ("distributions_", "cdfs_", "errors_", "shifts_", "share_")
+    shifts_: list[Floats | None] | None = None
+    share_: float | None = None
 
     def __init__(self, *, outside: Outside = "clip", categorical: Sequence[str | int] = ()) -> None:
         self.outside = outside
@@ -139,7 +134,7 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             by_range=0.5 if alone else BY_RANGE_BESIDE,
             sample_size=BINNING_EVENTS,
         )
-        _check_size(attributes)
+        check_size(attributes)
         fresh = clone(self)
         fresh.attributes_ = attributes
         fresh.coordinates_ = [
@@ -149,7 +144,8 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         fresh._forget()
         fresh._count(columns, protected, weight)
         self._keep(**vars(fresh) | {"cdfs_": fresh.cdfs_})
-        self.__dict__.pop("errors_", None)
+        for stale in ("errors_", "shifts_", "share_"):
+            self.__dict__.pop(stale, None)
         return self
 
     def partial_fit(
@@ -170,32 +166,6 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         weight = weight_column(sample_weight, events)
         self._count(*with_weight(columns, protected, weight))
         return self
-
-    def empty(self) -> Self:
-        """Return a decorrelator with the binning of this one and no events."""
-        check_is_fitted(self)
-        other: Self = clone(self)
-        other.attributes_, other.coordinates_ = self.attributes_, self.coordinates_
-        other.one_column_ = self.one_column_
-        other._forget()
-        return other
-
-    def __add__(self, other: Self) -> Self:
-        """Return the fit to the events of both, which must share one binning."""
-        if not isinstance(other, SplineDecorrelator):
-            return NotImplemented
-        both = self.empty()
-        check_is_fitted(other)
-        if not _same(self._binning(), other._binning()):
-            raise ValueError(
-                "the two were counted in different bins, which cannot be added; fit one on a first "
-                "sample, and count every part with a copy of its .empty()"
-            )
-        both.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
-        both.sizes_ = [a + b for a, b in zip(self.sizes_, other.sizes_, strict=True)]
-        both.events_ = self.events_ + other.events_
-        both.squares_ = self.squares_ + other.squares_
-        return both
 
     @cached_property
     def distributions_(self) -> list[list[Distribution]]:
@@ -252,26 +222,38 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     def cdfs_(self) -> list[TableCDF | TensorCDF]:  # type: ignore[override]
         """The conditional CDF of each score as a table."""
 
-        def table(fits: list[Distribution], coordinate: EmpiricalCDF) -> TableCDF | TensorCDF:
+        def table(
+            fits: list[Distribution], coordinate: EmpiricalCDF, shift: Floats | None
+        ) -> TableCDF | TensorCDF:
             inner = levels_of(coordinate, SCORE_NODES)
+            values = mean_table(fits, inner, self._axes)
+            if shift is not None:
+                values = shifted(values, shift)
             # Beyond the thresholds the CDF goes on to 0 and 1, as the coordinate does.
-            return self._table(coordinate, inner, mean_table(fits, inner, self._axes), (0, 1))
+            return self._table(coordinate, inner, values, (0, 1))
 
-        return _in_one_thread_each(table, self.distributions_, self.coordinates_)
+        shifts = self.shifts_ or [None] * self.n_scores_
+        return _in_one_thread_each(table, self.distributions_, self.coordinates_, shifts)
 
     @cached_property
     def errors_(self) -> list[TableCDF | TensorCDF]:
         """The standard deviation of each conditional CDF as a table, made when first asked for."""
 
-        def table(
+        def table(error: MapError, coordinate: EmpiricalCDF) -> TableCDF | TensorCDF:
+            inner = levels_of(coordinate, SCORE_NODES)
+            return self._table(coordinate, inner, error.table(inner), (0, 0))
+
+        return _in_one_thread_each(table, self._map_errors(), self.coordinates_)
+
+    def _map_errors(self) -> list[MapError]:
+        def error(
             fits: list[Distribution], counts: Floats, sizes: Floats, coordinate: EmpiricalCDF
-        ) -> TableCDF | TensorCDF:
-            inner, thresholds = levels_of(coordinate, SCORE_NODES), self._levels(coordinate)
-            errors = error_table(fits, counts, sizes, self.squares_, thresholds, inner, self._axes)
-            return self._table(coordinate, inner, errors, (0, 0))
+        ) -> MapError:
+            thresholds = self._levels(coordinate)
+            return MapError.of(fits, counts, sizes, self.squares_, thresholds, self._axes)
 
         return _in_one_thread_each(
-            table, self.distributions_, self.counts_, self.sizes_, self.coordinates_
+            error, self.distributions_, self.counts_, self.sizes_, self.coordinates_
         )
 
     def _table(
@@ -288,67 +270,44 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     def uncertainty(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return the standard deviation of `transform` that the finite sample of the fit causes.
 
-        It comes from the counts and costs about as much as one step of the fit. At cuts that keep
-        a per cent of the background it is too small by a quarter. Where weights of both signs
-        cancel it is a rough guide.
+        It comes from the counts and costs about as much as one step of the fit. At the end of the
+        spectrum, at cuts that keep a per cent of the background, it is too small: pulls are 1.4
+        wide there. Where weights of both signs cancel it is a rough guide.
         """
         check_is_fitted(self)
         return self._each([error.cdf for error in self.errors_], scores, protected)
 
-    @property
-    def n_scores_(self) -> int:
-        """How many scores the fit had."""
-        return len(self.counts_)
+    def variations(self, n: int) -> list[tuple[Self, Self]]:
+        """Return the map moved up and down by one standard deviation, along n directions.
 
-    @property
-    def _axes(self) -> list[Axis]:
-        return axes_of(self.attributes_)
+        The directions are independent, and those that hold most of the variance come first; the
+        squared shifts of all of them sum to that of `uncertainty`. `share_` of a variation says
+        which part of the total its direction holds. With several scores a direction moves one.
 
-    def _levels(self, coordinate: EmpiricalCDF) -> Floats:
-        """The thresholds of a score, no more than its events can hold."""
-        return levels_of(coordinate, min(THRESHOLDS[len(self._axes)], 2 * len(coordinate.levels)))
+        >>> from unsculpt.datasets import toys
+        >>> toy = toys.smooth(2_000, 0, seed=1)
+        >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
+        >>> (up, down), second = spline.variations(2)
+        >>> up.share_ > second[0].share_
+        True
+        >>> low, high = sorted(model.transform([0.5], [0.5])[0] for model in (up, down))
+        >>> bool(low < spline.transform([0.5], [0.5])[0] < high)
+        True
+        """
+        check_is_fitted(self)
+        errors = self._map_errors()
+        levels = [levels_of(coordinate, SCORE_NODES) for coordinate in self.coordinates_]
+        with threadpool_limits(1, "blas"):  # as in `_in_one_thread_each`
+            found = directions(errors, self.counts_, levels, n)
+        return [(self._moved(x, x.shift), self._moved(x, -x.shift)) for x in found]
 
-    def _forget(self) -> None:
-        """Start a histogram without events."""
-        bins = [axis.bins for axis in self._axes]
-        self.counts_ = [
-            np.zeros((*bins, len(self._levels(coordinate)) + 1)) for coordinate in self.coordinates_
-        ]
-        self.sizes_ = [np.zeros(counts.shape[-1]) for counts in self.counts_]
-        self.events_, self.squares_ = 0, 0.0
-
-    def _count(self, columns: Floats, protected: Any, weight: Floats) -> None:
-        """Add events to the histograms."""
-        features, marked = self.attributes_.features(protected, self.outside)
-        positions, axes = self.attributes_.positions(features), self._axes
-        cell = np.ravel_multi_index(
-            [axis.bin(x) for axis, x in zip(axes, positions.T, strict=True)],
-            [axis.bins for axis in axes],
-        )
-        weight = np.where(marked, 0.0, weight)
-        added, sizes = [], []
-        for coordinate, column, counts in zip(
-            self.coordinates_, columns.T, self.counts_, strict=True
-        ):
-            width = counts.shape[-1]
-            bins = np.searchsorted(self._levels(coordinate), in_threads(coordinate, column))
-            sizes.append(np.bincount(bins, np.abs(weight), width))
-            added.append(
-                np.bincount(cell * width + bins, weight, counts.size).reshape(counts.shape)
-            )
-        self.counts_ = [a + b for a, b in zip(self.counts_, added, strict=True)]
-        self.sizes_ = [a + b for a, b in zip(self.sizes_, sizes, strict=True)]
-        self.events_ += int((~marked).sum())
-        self.squares_ += float(weight @ weight)
-        for stale in ("distributions_", "cdfs_", "errors_"):
-            self.__dict__.pop(stale, None)
-
-    def _binning(self) -> tuple[Arrays, list[Json]]:
-        """What two histograms must have in common to be added, as arrays and as JSON."""
-        arrays, protected = self.attributes_.state()
-        for i, coordinate in enumerate(self.coordinates_):
-            arrays |= coordinate.state(f"score.{i}")
-        return arrays, protected
+    def _moved(self, along: Direction, shift: Floats) -> Self:
+        """Return it with the table of a score shifted."""
+        other = copy(self)
+        other.__dict__.pop("cdfs_", None)
+        other.shifts_ = [shift if i == along.score else None for i in range(self.n_scores_)]
+        other.share_ = along.share
+        return other
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self._binning()
@@ -359,19 +318,18 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         for i, members in enumerate(self.__dict__.get("distributions_", [])):
             fits.append([])
             for member in members:
-                described = vars(member).copy()
-                link = described.pop("link")
-                described["reach"] = link.reach
-                own = {name: described.pop(name) for name in ARRAYS}
-                for name, array in (own | {"bends": link.bends}).items():
-                    arrays[f"score.{i}.{member.member}.{name}"] = array
+                own, described = member.state(f"score.{i}")
+                arrays |= own
                 fits[-1].append(described)
+        for i, shift in enumerate(self.shifts_ or []):
+            arrays |= {} if shift is None else {f"score.{i}.shift": shift}
         return arrays, {
             "protected": protected,
             "scores": len(self.counts_),
             "one_column": self.one_column_,
             "events": self.events_,
             "squares": self.squares_,
+            "share": self.share_,
             "fits": fits,
         }
 
@@ -385,20 +343,15 @@ class SplineDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         self.sizes_ = [arrays[f"score.{i}.sizes"] for i in scores]
         self.one_column_ = metadata["one_column"]
         self.events_, self.squares_ = metadata["events"], metadata["squares"]
+        if metadata.get("share") is not None:
+            self.share_ = metadata["share"]
+            self.shifts_ = [arrays.get(f"score.{i}.shift") for i in scores]
         # Those of earlier versions have no errors: the fit is made again when it is asked for.
         if metadata["fits"] and "cost_strength" in metadata["fits"][0][0]:
             self.distributions_ = [
-                [_restored(arrays, f"score.{i}.{fit['member']}", **fit) for fit in members]
+                [Distribution.restore(arrays, f"score.{i}", fit) for fit in members]
                 for i, members in enumerate(metadata["fits"])
             ]
-
-
-def _restored(arrays: Arrays, name: str, *, reach: float, **fit: Any) -> Distribution:
-    """Return the surface whose arrays have names that begin so."""
-    return Distribution(
-        link=Link(arrays[f"{name}.bends"], reach),
-        **fit | {array: arrays[f"{name}.{array}"] for array in ARRAYS},
-    )
 
 
 def _in_one_thread_each(function: Callable[..., T], *of_scores: Sequence[Any]) -> list[T]:
@@ -409,48 +362,3 @@ def _in_one_thread_each(function: Callable[..., T], *of_scores: Sequence[Any]) -
     """
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores()) as pool:
         return list(pool.map(function, *of_scores))
-
-
-def levels_of(coordinate: EmpiricalCDF, count: int) -> Floats:
-    """Return levels at which to cut a score, crowded towards the tails, never inside an atom.
-
-    An atom stands at the middle of its jump: a cut within it becomes one before and one after.
-    """
-    first, last = logit(coordinate.levels[[0, -1]])
-    levels = expit(np.linspace(first, last, count))
-    _, start, end = coordinate.steps
-    jump = np.clip(np.searchsorted(start, levels, side="right") - 1, 0, len(start) - 1)
-    inside = levels < end[jump]
-    levels = np.concatenate([levels[~inside], start[jump[inside]], end[jump[inside]]])
-    # Where an atom ends the next may start, but for rounding.
-    return np.unique(np.round(levels, 12))
-
-
-class TooManyValuesError(ValueError):
-    """The attributes have more columns or categories than a spline takes."""
-
-
-def _check_size(attributes: ProtectedAttributes) -> None:
-    """Refuse what another decorrelator does better."""
-    if len(attributes.attributes) > 2:
-        raise TooManyValuesError(
-            f"protected has {len(attributes.attributes)} columns; a SplineDecorrelator takes one "
-            "or two: use a FlowDecorrelator"
-        )
-    axes = axes_of(attributes)
-    functions = max(sum(term.size for term in terms_of(axes, how)) for _, how in MEMBERS)
-    curves, kept = score_functions(axes)
-    size = max(kept * functions, curves * sum(axis.bins for axis in axes if axis.categories))
-    if size > MOST_COEFFICIENTS:
-        raise TooManyValuesError(
-            f"protected has too many categories for a SplineDecorrelator ({size:,} coefficients, "
-            f"at most {MOST_COEFFICIENTS:,}): use a FlowDecorrelator"
-        )
-
-
-def _same(a: tuple[Arrays, list[Json]], b: tuple[Arrays, list[Json]]) -> bool:
-    return (
-        a[1] == b[1]
-        and a[0].keys() == b[0].keys()
-        and all(np.array_equal(a[0][name], b[0][name]) for name in a[0])
-    )

@@ -9,7 +9,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotri
 from scipy.special import expit, gammaincc, logit, ndtri
 
 from unsculpt.decorrelators.base import JUDGED_AT
@@ -21,16 +20,15 @@ from unsculpt.decorrelators.spline.axes import (
     terms_of,
 )
 from unsculpt.decorrelators.spline.link import LOGIT, Link, learn_link, smooth_directions
-from unsculpt.decorrelators.spline.penalties import Penalties
 from unsculpt.decorrelators.spline.surface import (
     FLOOR,
     Problem,
     fit_surface,
     information_in_cells,
-    with_prior,
 )
 from unsculpt.devices import cores
 from unsculpt.inputs import Floats
+from unsculpt.saving import Arrays, Json
 
 # Functions of the score to begin with, and how many combinations of them the fit then keeps: with
 # a mass alone, and with other attributes, which have many functions themselves.
@@ -38,6 +36,7 @@ ALONE, OTHERS = (32, 8), (24, 6)
 PARTS = 10  # of the score, in which weights of both signs may cancel differently
 FIRST_ITERATIONS, FIRST_CLOSE, FIRST = 30, 1.0, Smoothness(curves=24, regions=1, order=2)
 LEARN_FROM = 24  # curves that the events can hold: fewer do not tell a link
+ARRAYS = ("directions", "coefficients", "strengths", "costs")  # of a fitted surface
 NEVER = 1e-9  # a probability that may stand for zero
 
 # Three fits that differ in link, in functions of the score and in what they call smooth. Their mean
@@ -86,6 +85,22 @@ class Distribution:
     costs: Floats
     cost_strength: float
 
+    def state(self, name: str) -> tuple[Arrays, Json]:
+        """Return it as arrays, whose names begin so, and as JSON."""
+        described = vars(self).copy()
+        link = described.pop("link")
+        arrays = {array: described.pop(array) for array in ARRAYS} | {"bends": link.bends}
+        start = f"{name}.{self.member}"
+        named = {f"{start}.{key}": array for key, array in arrays.items()}
+        return named, described | {"reach": link.reach}
+
+    @classmethod
+    def restore(cls, arrays: Arrays, name: str, described: Json) -> Distribution:
+        """Return what `state` described."""
+        start, fit = f"{name}.{described['member']}", described.copy()
+        fit |= {array: arrays[f"{start}.{array}"] for array in ARRAYS}
+        return cls(link=Link(arrays[f"{start}.bends"], fit.pop("reach")), **fit)
+
     def table(self, levels: Floats, axes: Sequence[Axis]) -> Floats:
         """Return F at the nodes of the axes and these levels, increasing along the levels.
 
@@ -93,18 +108,18 @@ class Distribution:
         """
         # Sorting the values of curves that cross brings each closer to the truth
         # (Chernozhukov, Fernández-Val and Galichon, 2010).
-        rising = np.sort(self._cdf(levels, axes, [axis.nodes for axis in axes]), axis=1)
+        rising = np.sort(self.cdf(levels, axes, [axis.nodes for axis in axes]), axis=1)
         return rising.reshape(*(len(a.nodes) for a in axes), len(levels))
 
     def shares(self, levels: Floats, axes: Sequence[Axis]) -> Floats:
         """Return the share of events in each bin of the score, (cells, levels + 1)."""
-        cdf = np.sort(self._cdf(levels, axes, [axis.centres for axis in axes]), axis=1)
+        cdf = np.sort(self.cdf(levels, axes, [axis.centres for axis in axes]), axis=1)
         return np.maximum(np.diff(cdf, axis=1, prepend=0, append=1), NEVER)
 
-    def _cdf(self, levels: Floats, axes: Sequence[Axis], positions: list[Floats]) -> Floats:
+    def cdf(self, levels: Floats, axes: Sequence[Axis], positions: Sequence[Floats]) -> Floats:
         """Return F on a grid of the attributes, (points, levels)."""
         how = MEMBERS[self.member][1].within(self.curves)
-        along = _score_curves(levels, len(self.directions)) @ self.directions
+        along = score_curves_at(levels, len(self.directions)) @ self.directions
         over = design(terms_of(axes, how), axes, positions)
         return self.link.cdf((over @ self.coefficients.T) @ along.T + self.link.inverse(levels))
 
@@ -112,67 +127,11 @@ class Distribution:
 def mean_table(fits: Sequence[Distribution], levels: Floats, axes: Sequence[Axis]) -> Floats:
     """Return the mean of the tables, where the likelier ones count more."""
     tables = (fit.table(levels, axes) for fit in fits)
-    return np.asarray(sum(w * t for w, t in zip(_weights(fits), tables, strict=True)))
+    return np.asarray(sum(w * t for w, t in zip(weights_of(fits), tables, strict=True)))
 
 
-def error_table(
-    fits: Sequence[Distribution],
-    counts: Floats,
-    sizes: Floats,
-    squares: float,
-    thresholds: Floats,
-    levels: Floats,
-    axes: Sequence[Axis],
-) -> Floats:
-    """Return the standard deviation of `mean_table`, from the finite number of events.
-
-    That of the posterior: what counts and penalties together leave open. It holds the smoothing
-    too, on average along the attributes (Nychka, JASA 83, 1988). The fits saw the same events, so
-    a mean of them is no more certain than each; how far they are from it is added.
-
-    Args:
-        fits: to the counts.
-        counts: as in `fit_distributions`.
-        sizes: as in `fit_distributions`.
-        squares: the sum of the squared weights.
-        thresholds: the levels of the fit.
-        levels: of the table.
-        axes: of the attributes.
-    """
-    noise = _noise(counts, sizes)
-
-    def error(fit: Distribution) -> Floats:
-        terms = terms_of(axes, MEMBERS[fit.member][1].within(fit.curves))
-        along = _score_curves(thresholds, len(fit.directions)) @ fit.directions
-        problem = Problem.pose(counts, noise, thresholds, axes, fit.link, along, terms)
-        penalties = Penalties.start(terms, along.shape[1], fit.costs)
-        penalties.strengths, penalties.score_strength = fit.strengths, fit.cost_strength
-        _, information, _ = problem.at(fit.coefficients)
-        # A fit that follows every category scatters less about its counts than events do.
-        dispersion = max(fit.dispersion, squares / counts.sum())
-        root, lower = with_prior(information, dispersion, penalties.prior())
-        covariance = np.triu(dpotri(root, lower)[0])
-        covariance += np.triu(covariance, 1).T
-        over = design(terms, axes, [axis.nodes for axis in axes])
-        functions = _score_curves(levels, len(fit.directions)) @ fit.directions
-        directions, size = functions.shape[1], over.shape[1]
-        variance = np.zeros((len(over), len(levels)))
-        for j, k in zip(*np.triu_indices(directions), strict=True):
-            block = covariance[j * size : (j + 1) * size, k * size : (k + 1) * size]
-            here = ((over @ block) * over).sum(axis=1)
-            variance += np.outer(here, (1 + (j < k)) * functions[:, j] * functions[:, k])
-        latent = (over @ fit.coefficients.T) @ functions.T + fit.link.inverse(levels)
-        return np.asarray(fit.link.density(latent) * np.sqrt(np.maximum(variance, 0)))
-
-    mean = mean_table(fits, levels, axes)
-    variance = np.zeros_like(mean)
-    for weight, fit in zip(_weights(fits), fits, strict=True):
-        own = error(fit).reshape(mean.shape)
-        variance += weight * (own**2 + (fit.table(levels, axes) - mean) ** 2)
-    return np.asarray(np.sqrt(variance))
-
-
-def _weights(fits: Sequence[Distribution]) -> Floats:
+def weights_of(fits: Sequence[Distribution]) -> Floats:
+    """Return how much each fit counts in the mean."""
     likelihood = np.array([fit.likelihood for fit in fits])
     weight = np.exp((likelihood - likelihood.max()) / PATIENCE)
     return np.asarray(weight / weight.sum())
@@ -211,7 +170,7 @@ def misfit(
     counts = counts.reshape(-1, len(levels) + 1)
     tables = (fit.shares(levels, axes) for fit in fits)
     events = counts.sum(axis=1, keepdims=True)
-    expected = events * sum(w * t for w, t in zip(_weights(fits), tables, strict=True))
+    expected = events * sum(w * t for w, t in zip(weights_of(fits), tables, strict=True))
     dispersion = squares / counts.sum()
     if counts.sum() < (1 - NEVER) * sizes.sum() or not dispersion > 0:  # as tiny squares vanish
         return None
@@ -260,7 +219,7 @@ def fit_distributions(
         name, how = MEMBERS[member]
         link, turn, penalty = bases[name]
         terms = terms_of(axes, how.within(curves))
-        along = _score_curves(levels, len(turn)) @ turn
+        along = score_curves_at(levels, len(turn)) @ turn
         problem = Problem.pose(counts, noise, levels, axes, link, along, terms)
         found = fit_surface(problem, terms, penalty)
         return Distribution(
@@ -277,7 +236,7 @@ def fit_distributions(
             found.penalties.score_strength,
         )
 
-    noise = _noise(counts, sizes)
+    noise = noise_in(counts, sizes)
     bases = _bases(counts, noise, levels, axes, curves)
     with ThreadPoolExecutor(cores()) as pool:
         # With all functions of the score the fits to categories are the same.
@@ -289,7 +248,7 @@ def fit_distributions(
     return [replace(found, likelihood=_likelihood(found, counts, levels, axes)) for found in fits]
 
 
-def _noise(counts: Floats, sizes: Floats) -> Floats:
+def noise_in(counts: Floats, sizes: Floats) -> Floats:
     """Return how much more than on average the counts in each part of the score scatter.
 
     Where weights of both signs cancel, a count knows less than its size says. Wide parts: by itself
@@ -319,7 +278,7 @@ def _bases(
     terms = [term for term in terms if sum(map(bool, term.curves)) < 2]
     if sum(term.size for term in terms) <= kept:
         return dict.fromkeys((name for name, _ in MEMBERS), (LOGIT, turn, penalty))
-    own = _score_curves(levels, score_curves)
+    own = score_curves_at(levels, score_curves)
     along = own @ turn
     problem = Problem.pose(counts, noise, levels, axes, LOGIT, along, terms)
     fit = fit_surface(problem, terms, penalty, FIRST_ITERATIONS, FIRST_CLOSE)
@@ -396,7 +355,7 @@ def score_functions(axes: Sequence[Axis]) -> tuple[int, int]:
     return ALONE if len(axes) == 1 and not axes[0].categories else OTHERS
 
 
-def _score_curves(levels: Floats, count: int) -> Floats:
+def score_curves_at(levels: Floats, count: int) -> Floats:
     """Return B-splines of the probit of the inclusive CDF, (levels, count).
 
     It has less room for the tails than the logit, and more for the bulk: where the score depends

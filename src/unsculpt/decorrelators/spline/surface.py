@@ -179,7 +179,7 @@ def with_prior(information: Floats, dispersion: float, prior: Floats) -> tuple[F
     information /= dispersion
     for block, own in zip(_blocks(information, len(prior)), prior, strict=True):
         block += own
-    return _factor(information)
+    return factor(information)
 
 
 def information_in_cells(along: Floats, slope: Floats, weight: Floats, pairs: Pairs) -> Floats:
@@ -191,7 +191,7 @@ def information_in_cells(along: Floats, slope: Floats, weight: Floats, pairs: Pa
     return np.asarray(cells - beside.T @ (slope[:, :-1] * slope[:, 1:] * weight[:, 1:-1]).T)
 
 
-def _factor(matrix: Floats) -> tuple[Floats, bool]:
+def factor(matrix: Floats) -> tuple[Floats, bool]:
     """Return the Cholesky factor of a matrix, which is changed.
 
     Where rounding has made it indefinite, a little is added: a shorter step, that ends at the same
@@ -200,12 +200,12 @@ def _factor(matrix: Floats) -> tuple[Floats, bool]:
     more = 0.0
     while True:
         try:
-            factor: tuple[Floats, bool] = cho_factor(matrix)
+            found: tuple[Floats, bool] = cho_factor(matrix)
         except np.linalg.LinAlgError:
             more = max(10 * more, np.finfo(float).eps * np.trace(matrix))
             np.fill_diagonal(matrix, matrix.diagonal() + more)
         else:
-            return factor
+            return found
 
 
 def _outer(a: Floats, b: Floats) -> Floats:
