@@ -110,13 +110,13 @@ def _draw(axes: Axes, curves: Curves, axis: Axis, band: ArrayLike | None) -> Non
     reach = _reach(list(curves.values())[-1])
     beside = np.linspace(-0.15, 0.15, len(curves))  # or error bars would hide one another
     for (label, curve), colour, shift in zip(curves.items(), COLOURS, beside, strict=False):
-        value, low, high = (np.nan_to_num(x, nan=np.inf) for x in curve)
+        known = np.isfinite(curve.value)
+        value, low, high = (numbers[known] for numbers in curve)
         seen = np.abs(value - 1) <= reach
-        x = middle + 2 * half * shift
+        x = (middle + 2 * half * shift)[known]
         errors = [(value - low)[seen], (high - value)[seen]]
         axes.errorbar(x[seen], value[seen], errors, color=colour, fmt=".", linewidth=1, label=label)
         for beyond, end, arrow in ((value > 1 + reach, 1, "^"), (value < 1 - reach, -1, "v")):
-            beyond &= np.isfinite(value)
             height = np.full(beyond.sum(), 1 + 0.93 * end * reach)
             axes.plot(x[beyond], height, arrow, color=colour, markersize=3.5)
     axes.set_ylim(1 - reach, 1 + reach)
