@@ -126,4 +126,4 @@ def _reach(curve: Interval[Floats]) -> float:
     """Return how far from one the axis goes: to most of this curve's points with their errors."""
     far = np.maximum(np.abs(curve.high - 1), np.abs(curve.low - 1))
     far = far[np.isfinite(far)]
-    return float(np.clip(1.3 * np.quantile(far, 0.8), 0.05, 1)) if len(far) else 1.0
+    return float(np.clip(1.3 * np.quantile(far, 0.7), 0.05, 1)) if len(far) else 1.0

@@ -57,7 +57,7 @@ def summary(
 def _values(events: Events, score: Floats, efficiency: float) -> dict[str, Interval[float] | Ideal]:
     percent = f"{100 * efficiency:g}"
     # More events need fewer resamples for the same patience, and their errors matter less.
-    repeats = int(np.clip(8e6 / len(score), 20, 100))
+    repeats = int(np.clip(4e6 / len(score), 20, 100))
     ideal = [
         metrics.working_point(
             score,
