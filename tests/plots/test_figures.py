@@ -83,8 +83,9 @@ def test_efficiencies_average_to_the_working_point(toy, scores, weight):
 
 def test_residuals_stay_in_view_and_what_is_beyond_has_an_arrow(toy, scores):
     two = {name: scores[name] for name in ("raw", "flat")}
-    bands = [np.full(20, 0.01)] * 3
-    panels = drawn(plots.residuals(two, toy.label, toy.protected, map_errors=bands))
+    bands, bins = [np.full(21, 0.01)] * 3, np.linspace(20, 300, 22)  # the first ones are empty
+    figure = plots.residuals(two, toy.label, toy.protected, map_errors=bands, bins=bins)
+    panels = drawn(figure)
     assert len(panels) == 3
     for axes in panels:
         low, high = axes.get_ylim()

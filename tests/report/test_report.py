@@ -15,7 +15,7 @@ from unsculpt.report.events import Events
 from unsculpt.report.measure import Measure
 from unsculpt.report.pictures import pictures
 from unsculpt.report.spurious import spurious_signal
-from unsculpt.report.verdict import flatness
+from unsculpt.report.verdict import flatness_tests
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +248,7 @@ def test_folds_reach_a_crossfit(toy):
     flat = model.fit_transform(toy.score, toy.protected, event=number)
     events = Events.prepare(model, toy.score, toy.protected, toy.label, None, None, 50, number)
     np.testing.assert_array_equal(events.scores["decorrelated score"], flat)
-    assert "fold" in flatness(events, flat > 0).worst
+    assert "fold" in flatness_tests(events)(flat > 0).worst
 
 
 def test_resamples_are_measured_as_the_metrics_do(toy, exact, weight):

@@ -109,65 +109,83 @@ def flatness_test(
         >>> flatness_test(score + mass / 500 > 0.9, mass).p_value < 1e-9
         True
     """
-    names, columns = protected_columns(protected)
-    given = as_array(selected, "selected")
-    if given.ndim != 1 or given.dtype.kind not in "biu":
-        raise ValueError(
-            f"selected has shape {given.shape} and holds {given.dtype} values; expected True or "
-            "False for each event, or the number of its slice"
+    return FlatnessTest(protected, sample_weight)(selected, cells)
+
+
+class FlatnessTest:
+    """`flatness_test` of several selections of the same events, which are divided once."""
+
+    def __init__(self, protected: Any, sample_weight: ArrayLike | None = None) -> None:
+        self.names, self.original = protected_columns(protected)
+        self.weight = event_weights(sample_weight, len(self.original[0]), "protected")
+        self.counts = self.weight != 0  # an event of weight zero is none
+        self.columns = [
+            _orderable(column[self.counts], name)
+            for column, name in zip(self.original, self.names, strict=True)
+        ]
+        self._divided: dict[tuple[int, ...], NDArray[np.intp]] = {}
+
+    def __call__(self, selected: ArrayLike, cells: int = 50) -> Flatness:
+        """Test one selection."""
+        given = as_array(selected, "selected")
+        if given.ndim != 1 or given.dtype.kind not in "biu":
+            raise ValueError(
+                f"selected has shape {given.shape} and holds {given.dtype} values; expected True "
+                "or False for each event, or the number of its slice"
+            )
+        same_length(len(given), "selected", protected=len(self.counts))
+        whole_number(cells, "cells", 2)
+        names, columns = self.names, self.columns
+        kind, slices = np.unique(given[self.counts], return_inverse=True)
+        if len(kind) < 2:
+            raise TooFewEventsError(
+                f"selected is {', '.join(map(str, kind)) or 'empty'} in all {len(slices):,} "
+                "events; expected some to pass and some to fail"
+            )
+        weight = self.weight[self.counts] / np.abs(self.weight).max()
+        kept = np.eye(len(kind))[slices][:, 1:]  # what is in no later slice is in the first
+        share = weight @ kept / weight.sum()
+        rarest = np.append(share, 1 - share.sum()).min()
+        effective = weight.sum() ** 2 / (weight**2).sum()
+        most = min(cells, int(effective * rarest / ENOUGH))
+        if most < 2:
+            raise TooFewEventsError(
+                f"of {len(slices):,} events (as many as {effective:,.0f} of equal weight) "
+                f"{effective * max(rarest, 0):,.0f} are in the smallest part; expected at least "
+                f"{2 * ENOUGH} to divide by attribute: loosen the cut or add events"
+            )
+        # Of many attributes a grid divides each into few parts, so each is looked at by itself too.
+        groups = [list(range(len(columns)))] if 2 ** len(columns) <= most else []
+        groups += [[i] for i in range(len(columns))] if len(columns) > 2 or not groups else []
+        found = []
+        for group in groups:
+            cell = _merged(self._cells(group, most), weight, rarest)
+            if cell.max() > 0:
+                found.append((*_chi2(cell, kept, weight), cell))
+        if not found:
+            raise TooFewEventsError(
+                f"{', '.join(names)} cannot be divided into two parts of enough events: expected "
+                "more than one value"
+            )
+        chances = [chi2_survival(chi2, degrees) for chi2, degrees, *_ in found]
+        least = int(np.argmin(chances))
+        chi2, degrees, far, pull, cell = found[least]
+        there = np.flatnonzero(self.counts)[cell == far]
+        return Flatness(
+            chi2,
+            degrees,
+            # How often the smallest of so many is as small.
+            -math.expm1(len(chances) * math.log1p(-min(chances[least], 1 - 1e-15))),
+            {n: _ends(c[there]) for n, c in zip(names, self.original, strict=True)},
+            pull,
         )
-    same_length(len(given), "selected", protected=len(columns[0]))
-    weight = event_weights(sample_weight, len(given), "selected")
-    whole_number(cells, "cells", 2)
-    counts = weight != 0  # an event of weight zero is none
-    kind, slices = np.unique(given[counts], return_inverse=True)
-    if len(kind) < 2:
-        raise TooFewEventsError(
-            f"selected is {', '.join(map(str, kind)) or 'empty'} in all {len(slices):,} events; "
-            "expected some to pass and some to fail"
-        )
-    weight = weight[counts] / np.abs(weight).max()
-    columns = [
-        _orderable(column[counts], name) for column, name in zip(columns, names, strict=True)
-    ]
-    kept = np.eye(len(kind))[slices][:, 1:]  # what is in no later slice is in the first
-    share = weight @ kept / weight.sum()
-    rarest = np.append(share, 1 - share.sum()).min()
-    effective = weight.sum() ** 2 / (weight**2).sum()
-    most = min(cells, int(effective * rarest / ENOUGH))
-    if most < 2:
-        raise TooFewEventsError(
-            f"of {len(slices):,} events (as many as {effective:,.0f} of equal weight) "
-            f"{effective * max(rarest, 0):,.0f} are in the smallest part; expected at least "
-            f"{2 * ENOUGH} to divide by attribute: loosen the cut or add events"
-        )
-    # Of many attributes a grid divides each into few parts, so each is looked at by itself too.
-    groups = [list(range(len(columns)))] if 2 ** len(columns) <= most else []
-    groups += [[i] for i in range(len(columns))] if len(columns) > 2 or not groups else []
-    found = []
-    for group in groups:
-        cell = _cells([columns[i] for i in group], most)
-        cell = _merged(cell, weight, rarest)
-        if cell.max() > 0:
-            found.append((*_chi2(cell, kept, weight), cell))
-    if not found:
-        raise TooFewEventsError(
-            f"{', '.join(names)} cannot be divided into two parts of enough events: expected more "
-            "than one value"
-        )
-    chances = [chi2_survival(chi2, degrees) for chi2, degrees, *_ in found]
-    least = int(np.argmin(chances))
-    chi2, degrees, far, pull, cell = found[least]
-    there = np.flatnonzero(counts)[cell == far]
-    _, original = protected_columns(protected)
-    return Flatness(
-        chi2,
-        degrees,
-        # How often the smallest of so many is as small.
-        -math.expm1(len(chances) * math.log1p(-min(chances[least], 1 - 1e-15))),
-        {n: _ends(c[there]) for n, c in zip(names, original, strict=True)},
-        pull,
-    )
+
+    def _cells(self, group: list[int], most: int) -> NDArray[np.intp]:
+        """Return the cells of some attributes; to sort the events takes most of the time."""
+        key = (most, *group)
+        if key not in self._divided:
+            self._divided[key] = _cells([self.columns[i] for i in group], most)
+        return self._divided[key]
 
 
 def _chi2(cell: NDArray[np.intp], kept: Floats, weight: Floats) -> tuple[float, int, int, float]:

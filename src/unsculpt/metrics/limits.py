@@ -97,9 +97,11 @@ def _draw_weight(
     """Yield passing and failing spectra of shuffled events that pass up to the same weight."""
     n = len(background.weight)
     target = background.weight[background.passes].sum()
+    everything = background.spectrum(np.ones(n, dtype=bool))
     for _ in range(repeats):
         order = random.permutation(n)
         # Negative weights make the sum fall now and then: the first time it gets there counts.
         reached = np.maximum.accumulate(np.cumsum(background.weight[order]))
         n_pass = min(int(np.searchsorted(reached, target)) + 1, n - 1)
-        yield background.spectrum(order[:n_pass]), background.spectrum(order[n_pass:])
+        passing = background.spectrum(order[:n_pass])
+        yield passing, everything - passing

@@ -110,13 +110,13 @@ def _draw(axes: Axes, curves: Curves, axis: Axis, band: ArrayLike | None) -> Non
     reach = _reach(list(curves.values())[-1])
     beside = np.linspace(-0.15, 0.15, len(curves))  # or error bars would hide one another
     for (label, curve), colour, shift in zip(curves.items(), COLOURS, beside, strict=False):
-        value, low, high = (np.nan_to_num(x, nan=np.inf) for x in curve)
+        known = np.isfinite(curve.value)
+        value, low, high = (numbers[known] for numbers in curve)
         seen = np.abs(value - 1) <= reach
-        x = middle + 2 * half * shift
-        errors = [value[seen] - low[seen], high[seen] - value[seen]]
+        x = (middle + 2 * half * shift)[known]
+        errors = [(value - low)[seen], (high - value)[seen]]
         axes.errorbar(x[seen], value[seen], errors, color=colour, fmt=".", linewidth=1, label=label)
         for beyond, end, arrow in ((value > 1 + reach, 1, "^"), (value < 1 - reach, -1, "v")):
-            beyond &= np.isfinite(value)
             height = np.full(beyond.sum(), 1 + 0.93 * end * reach)
             axes.plot(x[beyond], height, arrow, color=colour, markersize=3.5)
     axes.set_ylim(1 - reach, 1 + reach)
@@ -126,4 +126,4 @@ def _reach(curve: Interval[Floats]) -> float:
     """Return how far from one the axis goes: to most of this curve's points with their errors."""
     far = np.maximum(np.abs(curve.high - 1), np.abs(curve.low - 1))
     far = far[np.isfinite(far)]
-    return float(np.clip(1.3 * np.quantile(far, 0.8), 0.05, 1)) if len(far) else 1.0
+    return float(np.clip(1.3 * np.quantile(far, 0.7), 0.05, 1)) if len(far) else 1.0

@@ -26,6 +26,7 @@ STYLE = mplhep.style.ATLAS | {
     "axes.labelpad": 3,
     "axes.linewidth": 0.8,
     "axes.autolimit_mode": "data",
+    "axes.formatter.use_mathtext": False,  # plain numbers, five times as fast
     "legend.fontsize": "small",
     "legend.title_fontsize": "small",
     "legend.borderpad": 0.6,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from unsculpt import metrics
+from unsculpt.inputs import Floats, Mask
 from unsculpt.metrics import Flatness, Ideal, Interval
 from unsculpt.report.events import Events
 from unsculpt.report.measure import Measure
-from unsculpt.report.verdict import flatness
 from unsculpt.report.words import bare
 
 
@@ -39,15 +40,24 @@ class Numbers:
         )
 
 
-def summary(events: Events, efficiency: float) -> list[Numbers]:
-    """Return the numbers of both scores."""
-    return [_numbers(events, name, efficiency) for name in events.scores]
+def summary(
+    events: Events, efficiency: float, test: Callable[[Mask], Flatness | None]
+) -> list[Numbers]:
+    """Return the numbers of both scores, with the test of each cut."""
+    found = []
+    for name, score in events.scores.items():
+        cut = metrics.threshold(
+            score, events.labels, efficiency=efficiency, sample_weight=events.weight
+        )
+        values = _values(events, score, efficiency)
+        found.append(Numbers(name, values, test(score >= cut)))
+    return found
 
 
-def _numbers(events: Events, name: str, efficiency: float) -> Numbers:
-    score, percent = events.scores[name], f"{100 * efficiency:g}"
+def _values(events: Events, score: Floats, efficiency: float) -> dict[str, Interval[float] | Ideal]:
+    percent = f"{100 * efficiency:g}"
     # More events need fewer resamples for the same patience, and their errors matter less.
-    repeats = int(np.clip(8e6 / len(score), 20, 100))
+    repeats = int(np.clip(4e6 / len(score), 20, 100))
     ideal = [
         metrics.working_point(
             score,
@@ -74,7 +84,4 @@ def _numbers(events: Events, name: str, efficiency: float) -> Numbers:
         values[f"ideal 1/JSD{percent}{of}"] = limit
     if events.has_signal:
         values |= {"AUC": area, f"AUC at fixed {bare(events.axes[0].name)}": fixed}
-    cut = metrics.threshold(
-        score, events.labels, efficiency=efficiency, sample_weight=events.weight
-    )
-    return Numbers(name, values, flatness(events, score >= cut))
+    return values

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unsculpt.inputs import Floats, Mask
-from unsculpt.metrics import Flatness, Ideal, TooFewEventsError, flatness_test
+from unsculpt.metrics import Flatness, Ideal, TooFewEventsError
+from unsculpt.metrics.independence import FlatnessTest
 from unsculpt.metrics.separation import highest_cuts
 from unsculpt.report.events import Events
 
@@ -37,8 +39,8 @@ class Point:
     flat: Flatness | None
 
 
-def points(events: Events) -> list[Point]:
-    """Return the working points that keep round fractions of the background."""
+def points(events: Events, test: Callable[[Mask], Flatness | None]) -> list[Point]:
+    """Return the working points that keep round fractions of the background, tested."""
     background = events.labels == 0
     weight = np.ones(len(events.labels)) if events.weight is None else events.weight
 
@@ -58,13 +60,13 @@ def points(events: Events) -> list[Point]:
         )
         spread = float(np.diff(ends)[0] / 2)
         rejection = Ideal(1 / share.mean, share.spread / share.mean**2)
-        tests = [flatness(events, mask) for mask in passing]
+        tests = [test(mask) for mask in passing]
         found.append(Point(kept, Ideal(float(both[1]), spread), signal, rejection, *tests))
     return found
 
 
-def flatness(events: Events, passing: Mask) -> Flatness | None:
-    """Test what passes on background; None with too few events to tell."""
+def flatness_tests(events: Events) -> Callable[[Mask], Flatness | None]:
+    """Return a test of what passes on background; None with too few events to tell."""
     background = events.labels == 0
     attributes = {
         axis.name: np.array(axis.categories)[axis.values.astype(int)]
@@ -78,15 +80,18 @@ def flatness(events: Events, passing: Mask) -> Flatness | None:
         # better than they are.
         attributes = {"fold": events.fold} | attributes
         cells *= len(np.unique(events.fold))
-    try:
-        return flatness_test(
-            passing[background],
-            {name: values[background] for name, values in attributes.items()},
-            cells=cells,
-            sample_weight=None if events.weight is None else events.weight[background],
-        )
-    except TooFewEventsError:
-        return None
+    test = FlatnessTest(
+        {name: values[background] for name, values in attributes.items()},
+        None if events.weight is None else events.weight[background],
+    )
+
+    def flatness(passing: Mask) -> Flatness | None:
+        try:
+            return test(passing[background], cells)
+        except TooFewEventsError:
+            return None
+
+    return flatness
 
 
 def _fraction(passing: Mask, weight: Floats) -> Ideal:

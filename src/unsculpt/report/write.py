@@ -17,7 +17,7 @@ from unsculpt.report.picture import Picture
 from unsculpt.report.pictures import pictures
 from unsculpt.report.provenance import provenance_of
 from unsculpt.report.summary import Numbers, summary
-from unsculpt.report.verdict import points
+from unsculpt.report.verdict import flatness_tests, points
 from unsculpt.report.words import bare
 from unsculpt.report.working_points import working_points
 
@@ -83,7 +83,8 @@ def write_report(
     with atomic_write(path) as draft:  # which refuses a bad path before the work
         events = Events.prepare(model, scores, protected, labels, sample_weight, names, bins, event)
         called = [axis.name for axis in events.axes]
-        numbers = summary(events, efficiency)
+        test = flatness_tests(events)
+        numbers = summary(events, efficiency, test)
         drawn = list(pictures(events, model, efficiency))
         for picture in drawn:  # laid out once, not for each of its files
             if layout := picture.figure.get_layout_engine():
@@ -95,7 +96,7 @@ def write_report(
             cut_on=events.cut_on,
             has_signal=events.has_signal,
             numbers=numbers,
-            points=points(events),
+            points=points(events, test),
             background=int((events.labels == 0).sum()),
             efficiency=efficiency,
             data=working_points(events),
