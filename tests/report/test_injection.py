@@ -10,7 +10,7 @@ from unsculpt.report import inject_signal
 
 @pytest.fixture(scope="module")
 def toy():
-    return toys.tagger(40_000, 4_000, seed=1)
+    return toys.tagger(20_000, 2_000, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,7 @@ def test_more_signal_moves_the_map_more_and_hides_the_bump(found):
     assert significance[1] < 0.7 * significance[0]
 
 
+@pytest.mark.slow
 def test_signal_that_is_like_background_changes_nothing():
     toy = toys.tagger(20_000, 0, seed=2)
     label = np.zeros(20_000)
@@ -49,9 +50,9 @@ def test_a_map_without_an_error(toy):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"labels": np.zeros(44_000)}, "no signal among"),
+        ({"labels": np.zeros(22_000)}, "no signal among"),
         ({"strengths": [2.0]}, "strengths has 2; expected fractions above 0"),
-        ({"sample_weight": -np.ones(44_000)}, "negative in 44,000 of 44,000 events"),
+        ({"sample_weight": -np.ones(22_000)}, "negative in 22,000 of 22,000 events"),
         ({"efficiency": 0.0}, "efficiency is 0"),
         ({"labels": [0, 1]}, "labels has 2"),
     ],

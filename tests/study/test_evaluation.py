@@ -2,11 +2,13 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from unsculpt.datasets import toys
 from unsculpt.study.evaluation import evaluate_all, jackknife
 
 
+@pytest.mark.slow
 def test_the_error_from_the_jets_is_how_other_jets_would_scatter():
     samples = [toys.tagger(20_000, 2_000, seed=seed) for seed in range(30)]
     rows = [evaluate_all([s.score], s.label, s.protected)[0] for s in samples]

@@ -2,12 +2,14 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from unsculpt import SplineDecorrelator
 from unsculpt.datasets import toys
 from unsculpt.study import ours
 
 
+@pytest.mark.slow
 def test_every_score_is_fitted_by_itself(monkeypatch):
     monkeypatch.setattr(ours, "cores", lambda: 2)
     fit, test = toys.tagger(3000, 0, seed=1), toys.tagger(500, 0, seed=1)

@@ -6,7 +6,7 @@ import pytest
 from unsculpt.decorrelators.flow.evaluation import inverse_of_mean, layers_of, mean_cdf
 
 
-@pytest.fixture(scope="module", params=["ours", "paper"])
+@pytest.fixture(scope="module", params=["ours", pytest.param("paper", marks=pytest.mark.slow)])
 def flows(request):
     from unsculpt.decorrelators.flow.ensemble import _new, evaluate, restore
     from unsculpt.fitting.parameters import parameters_of

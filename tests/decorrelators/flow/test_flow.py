@@ -60,7 +60,7 @@ class TestTruth:
         assert error(paper) < 0.04
         assert error(paper) < inclusive(paper) / 3
 
-    @pytest.mark.parametrize("name", ["smooth", "tagger"])
+    @pytest.mark.parametrize("name", [pytest.param("smooth", marks=pytest.mark.slow), "tagger"])
     def test_background_is_uniform_in_every_bin_of_the_attribute(self, name, request):
         fitted = request.getfixturevalue(name)
         score, protected = background(fitted.test)
@@ -318,6 +318,7 @@ def three():
     return flow, scores, toy.protected, exact
 
 
+@pytest.mark.slow
 class TestManyScores:
     def test_each_column_is_decorrelated_by_itself(self, three):
         flow, scores, protected, exact = three

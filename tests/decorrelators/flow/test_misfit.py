@@ -20,6 +20,7 @@ def test_too_short_a_training_is_noticed(method):
 
 
 @pytest.mark.parametrize("toy", [toys.tagger, pytest.param(toys.atoms, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_good_fit_is_silent(toy):
     toy = toy(EVENTS, 0, seed=1)
     with warnings.catch_warnings():

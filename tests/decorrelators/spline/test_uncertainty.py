@@ -28,6 +28,7 @@ def test_pulls_are_about_one_wide(toy):
     assert 0.7 < width < 1.35
 
 
+@pytest.mark.slow
 def test_the_error_falls_with_the_events_and_not_with_their_weight():
     toy = toys.tagger(4_000, 0, seed=1)
     many = us.SplineDecorrelator().fit(toy.score, toy.protected)
@@ -40,6 +41,7 @@ def test_the_error_falls_with_the_events_and_not_with_their_weight():
     assert errors[2] == pytest.approx(errors[0], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_two_attributes_and_several_scores():
     toy = toys.two_attributes(400, 0, seed=1)
     scores = np.column_stack([toy.score, -toy.score])

@@ -121,6 +121,7 @@ def test_the_nominal_map_stays(spline, toy):
     assert up.share_ is None
 
 
+@pytest.mark.slow
 def test_two_attributes():
     toy = toys.two_attributes(400, 0, seed=1)
     spline = us.SplineDecorrelator().fit(toy.score, toy.protected)
@@ -144,6 +145,7 @@ def test_several_scores_and_categories():
     assert {int(np.abs(shift).max(axis=0).argmax()) for shift in moved} == {0, 1}
 
 
+@pytest.mark.slow
 def test_a_chain_moves_its_last_step(toy, tmp_path):
     chain = us.DDTDecorrelator().fit(toy.score, toy.protected).then(us.SplineDecorrelator())
     chain.fit(toy.score, toy.protected)
