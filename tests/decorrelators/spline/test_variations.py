@@ -50,6 +50,7 @@ def shifts(pairs, score, protected):
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_squared_shifts_sum_to_that_of_the_uncertainty(spline, toy):
     pairs = spline.variations(60)
     share = [up.share_ for up, _ in pairs]
