@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import unsculpt as us
@@ -120,7 +121,7 @@ def test_folds_are_judged_one_by_one():
     assert together.chi2 < 0.5 * together.degrees
     (verdict,) = verdicts(model, sample, flat)
     assert verdict.test.chi2 > 0.9 * verdict.test.degrees
-    assert set(verdict.test.worst) == {"fold", "mass"}
+    assert set(verdict.test.worst) == {"CrossFit fold", "mass"}
     alone = [judge(model, replace(sample[k], event=None), flat[k]) for k in fifths(number)]
     raw, new = judge(model, sample, flat)
     each = [rows[1]["inverse_jsd"] for rows in alone]
@@ -201,3 +202,20 @@ def test_files_without_event_numbers(unsculpt, numbered, save, tmp_path):
     assert "the model tells the folds of events by event: " in answer.stderr
     assert "there is no column 'event'" in answer.stderr
     assert not (tmp_path / "flat.parquet").exists()
+
+
+def test_folds_that_a_model_does_not_know_are_asked_for(unsculpt, events, save, tmp_path):
+    path, model = save(events, "a.parquet"), tmp_path / "m.unsculpt"
+    score, mass = (events[name].to_numpy() for name in ("tagger", "mass"))
+    number = np.arange(len(score))
+    crossed = us.CrossFit(us.KNNDecorrelator(), folds=2).fit(score, mass)
+    crossed.save(model)
+    columns = "--score", "tagger", "--protect", "mass"
+    for i, (options, expected) in enumerate(
+        (((), {}), (("--fold-by", "row number"), {"event": number}))
+    ):
+        out = tmp_path / f"{i}.parquet"
+        answer = unsculpt("apply", model, path, *columns, *options, "-o", out)
+        assert ("does not know what tells the fold" in answer.output) == (not options)
+        flat = pq.read_table(out)["tagger_flat"].to_numpy()
+        np.testing.assert_array_equal(flat, crossed.transform(score, mass, **expected))

@@ -274,3 +274,20 @@ def _quietly(model, scores, protected):
     """What a model makes of events, some of them a little beyond those of its fit."""
     low, high = model.attributes_.attributes[0].cdf.range
     return model.transform(scores, np.clip(protected, low, high))
+
+
+def test_each_model_keeps_its_own_policy(tmp_path):
+    toy = toys.smooth(600, 0, seed=1)
+    model = us.CrossFit(us.DDTDecorrelator(outside="raise"), folds=2).fit(toy.score, toy.protected)
+    model.save(tmp_path / "m.unsculpt")
+    for one in (model, us.load(tmp_path / "m.unsculpt")):
+        assert [part.outside for part in one.models_] == ["raise"] * 2
+        with pytest.raises(ValueError, match="outside the fitted"):
+            one.models_[0].transform([0.5], [99.0])
+        assert np.isfinite(one.transform(toy.score, toy.protected)).all()
+
+
+def test_labels_of_another_shape_are_refused():
+    toy = toys.smooth(100, 0, seed=1)
+    with pytest.raises(ValueError, match="label has shape"):
+        us.CrossFit(us.DDTDecorrelator()).fit(toy.score, toy.protected, label=np.zeros((100, 1)))

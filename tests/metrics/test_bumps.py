@@ -75,3 +75,16 @@ def test_empty_and_nearly_empty_spectra_have_pulls():
 def test_a_window_that_holds_everything_is_refused():
     with pytest.raises(ValueError, match="a window of 50 of 50 bins leaves 0 beside it"):
         scan_for_bumps(SMOOTH, EDGES, width=50)
+
+
+@pytest.mark.parametrize(
+    ("content", "edges", "message"),
+    [
+        (np.ones(30), np.arange(30.0), "edges has 30 values for 30 bins"),
+        (np.ones(30), np.arange(31.0) ** 2, "equally far apart"),
+        (np.zeros(30), np.arange(31.0), "content sums to 0"),
+    ],
+)
+def test_what_is_no_spectrum_is_refused(content, edges, message):
+    with pytest.raises(ValueError, match=message):
+        scan_for_bumps(content, edges, width=3)

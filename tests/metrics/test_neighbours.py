@@ -50,3 +50,17 @@ def test_it_is_that_of_hep_ml(attributes):
 def test_more_neighbours_than_events_are_refused():
     with pytest.raises(ValueError, match="neighbours is 50, but there are 3 events"):
         cramer_von_mises_among_neighbours([0.1, 0.2, 0.3], [1, 2, 3])
+
+
+def test_an_offset_of_the_attribute_changes_nothing():
+    random = np.random.default_rng(1)
+    time = random.uniform(0, 10, 1000)
+    scores = random.random(1000) + 0.1 * time
+    here, later = (cramer_von_mises_among_neighbours(scores, time + x) for x in (0, 1.7e9))
+    assert later == pytest.approx(here, rel=1e-3)
+
+
+def test_negative_weights_are_refused():
+    weight = np.array([1.0, -1.0, 1.0])
+    with pytest.raises(ValueError, match="negative in 1 of 3 events"):
+        cramer_von_mises_among_neighbours([1, 2, 3], [1, 2, 3], neighbours=2, sample_weight=weight)

@@ -70,3 +70,27 @@ def test_a_signal_as_wide_as_the_background_is_refused(toy):
     mass[signal] = np.linspace(50, 300, signal.sum())
     with pytest.raises(ValueError, match="expected a signal narrower than half"):
         inject_signal(DDTDecorrelator(), toy.score, mass, toy.label, [0.01])
+
+
+@pytest.mark.parametrize("outside", ["nan", "raise"])
+def test_the_policy_of_the_model_does_not_matter(outside):
+    random = np.random.default_rng(1)
+    mass, label = random.exponential(50, 3000), np.zeros(3000)
+    label[:300], mass[:300] = 1, random.normal(60, 5, 300)
+    model = DDTDecorrelator(outside=outside)
+    (one,) = inject_signal(model, random.random(3000), mass, label, [0.01])
+    assert np.isfinite(one.moved)
+    assert model.outside == outside
+
+
+def test_events_without_weight_do_not_count(toy):
+    inside = toy.protected < 200
+    one, two = (
+        inject_signal(DDTDecorrelator(), *events, [0.1], sample_weight=weight)
+        for events, weight in (
+            ((toy.score, toy.protected, toy.label), np.where(inside, 1.0, 1e-9)),
+            ((toy.score, toy.protected, toy.label), np.where(inside, 2.0, 2e-9)),
+        )
+    )
+    assert one[0].moved == pytest.approx(two[0].moved)
+    assert one[0].most == pytest.approx(two[0].most)

@@ -248,7 +248,7 @@ def test_folds_reach_a_crossfit(toy):
     flat = model.fit_transform(toy.score, toy.protected, event=number)
     events = Events.prepare(model, toy.score, toy.protected, toy.label, None, None, 50, number)
     np.testing.assert_array_equal(events.scores["decorrelated score"], flat)
-    assert "fold" in flatness_tests(events)(flat > 0).worst
+    assert "CrossFit fold" in flatness_tests(events)(flat > 0).worst
 
 
 def test_resamples_are_measured_as_the_metrics_do(toy, exact, weight):
@@ -283,3 +283,21 @@ def test_a_search_finds_a_signal_in_what_a_sculpting_cut_leaves(exact):
     assert max(every, flat) < 3.5
     few = Events.prepare(exact, toy.score, toy.protected, toy.label, None, ["mass"], 10)
     assert spurious_signal(few, 0.5) is None
+
+
+def test_no_search_in_a_spectrum_with_a_hole_or_bins_of_several_widths(exact):
+    toy = toys.tagger(20_000, 1000, seed=1)
+    seen = (toy.protected < 70) | (toy.protected > 100)
+
+    def found(rows, bins):
+        given = toy.score[rows], toy.protected[rows], toy.label[rows]
+        return spurious_signal(Events.prepare(exact, *given, None, ["mass"], bins), 0.5)
+
+    assert found(slice(None), 50) is not None
+    assert found(seen, 50) is None
+    assert found(slice(None), np.r_[50:100:5, 100:300:10]) is None
+
+
+def test_event_numbers_are_for_a_crossfit(toy, exact):
+    with pytest.raises(ValueError, match="event is for a CrossFit"):
+        Events.prepare(exact, toy.score, toy.protected, toy.label, None, None, 50, toy.label)

@@ -9,6 +9,7 @@ import typer
 
 from unsculpt.cli.shared import (
     Events,
+    FoldBy,
     Json,
     Quiet,
     Scheduler,
@@ -17,6 +18,7 @@ from unsculpt.cli.shared import (
     check_folder,
     cluster_if_any,
     explained,
+    know_folds,
     load_decorrelator,
     print_json,
     progress,
@@ -54,6 +56,7 @@ def apply(
         typer.Option(help="NaN or infinite scores and attributes: an error, or NaN in the output."),
     ] = "raise",
     variations: Variations = 0,
+    fold_by: FoldBy = None,
     scheduler: Scheduler = None,
     workers: Workers = None,
     quiet: Quiet = False,
@@ -83,6 +86,7 @@ def apply(
         source = dict(fitted.source_ or {})
         source |= {"score": score} if score else {}
         source |= {"protected": protect} if protect else {}
+        know_folds(fitted, source, fold_by)
         start = time.perf_counter()
         options: dict[str, Any] = {
             "names": name or (),

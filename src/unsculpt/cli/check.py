@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from unsculpt.cli.fit import known_method, new_decorrelator
+from unsculpt.cli.fit import first_that_fits, known_method, new_decorrelator
 from unsculpt.cli.shared import Events, Json, Quiet, explained, print_json, progress
 
 if TYPE_CHECKING:
@@ -82,17 +82,19 @@ def check(
 
         from unsculpt.report.injection import inject_signal
 
-        name = method or ("spline" if len(protect) < 3 else "flow")
-        found = inject_signal(
-            new_decorrelator(name, sample, seed=seed),
-            sample.scores,
-            sample.protected,
-            sample.label,
-            strength or (0.001, 0.01, 0.1),
-            efficiency=keep,
-            sample_weight=sample.weight,
-            seed=seed,
-        )
+        def found_by(name: str) -> list[Injected]:
+            return inject_signal(
+                new_decorrelator(name, sample, seed=seed),
+                sample.scores,
+                sample.protected,
+                sample.label,
+                strength or (0.001, 0.01, 0.1),
+                efficiency=keep,
+                sample_weight=sample.weight,
+                seed=seed,
+            )
+
+        found = first_that_fits(found_by, method)
     if as_json:
         print_json({"injected": [one.plain() for one in found]})
     elif not quiet:

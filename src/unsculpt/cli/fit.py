@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from typer.core import TyperCommand
@@ -20,6 +20,8 @@ from unsculpt.cli.shared import (
     print_json,
     progress,
 )
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -254,9 +256,8 @@ def _some(events: int, fraction: float, seed: int) -> NDArray[np.bool_]:
 
 
 def _fit(method: str | None, folds: int | None, sample: Sample, **options: Any) -> Decorrelator:
-    """Fit the method; if none is given, a spline, or a flow where it takes too few attributes."""
+    """Fit the method, or the default one."""
     from unsculpt.decorrelators import CrossFit
-    from unsculpt.decorrelators.spline import TooManyValuesError
 
     def fitted(name: str) -> Decorrelator:
         model, events = new_decorrelator(name, sample, **options), (sample.scores, sample.protected)
@@ -265,12 +266,19 @@ def _fit(method: str | None, folds: int | None, sample: Sample, **options: Any) 
         crossed = CrossFit(model, folds)
         return crossed.fit(*events, event=sample.event, sample_weight=sample.weight)
 
+    return first_that_fits(fitted, method)
+
+
+def first_that_fits(work: Callable[[str], T], method: str | None) -> T:
+    """Work with a method; if none is given, with a spline, or a flow if it takes too little."""
+    from unsculpt.decorrelators.spline import TooManyValuesError
+
     try:
-        return fitted(method or "spline")
+        return work(method or "spline")
     except TooManyValuesError:
         if method is not None:
             raise
-        return fitted("flow")
+        return work("flow")
 
 
 def new_decorrelator(method: str, sample: Sample, **options: Any) -> Decorrelator:

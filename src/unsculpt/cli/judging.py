@@ -12,6 +12,7 @@ from rich.table import Table
 
 from unsculpt import metrics
 from unsculpt.decorrelators import Decorrelator
+from unsculpt.decorrelators.crossfit import FOLD
 from unsculpt.files import Sample
 from unsculpt.inputs import Columns, Floats
 
@@ -103,7 +104,7 @@ def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]
     if sample.event is not None:
         folds = len(model.models_)
         fold = (sample.event % folds).astype(str)
-        attributes, cells = Columns({"fold": fold} | attributes), folds * CELLS
+        attributes, cells = Columns({FOLD: fold} | attributes), folds * CELLS
     flat = flat.reshape(len(flat), -1)
     background, weight = sample.label == 0, sample.weight
     of_cut = ~background if sample.label.any() else background

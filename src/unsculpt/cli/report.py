@@ -12,10 +12,12 @@ import typer
 
 from unsculpt.cli.shared import (
     Events,
+    FoldBy,
     Json,
     Quiet,
     check_file,
     explained,
+    know_folds,
     load_decorrelator,
     print_json,
     progress,
@@ -69,6 +71,7 @@ def report(
         Literal["raise", "drop"],
         typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
     ] = "raise",
+    fold_by: FoldBy = None,
     unblind: Annotated[
         bool, typer.Option("--unblind", help="Look at events that the fit had blinded too.")
     ] = False,
@@ -117,6 +120,7 @@ def report(
         fitted = load_decorrelator(model)
         remembered = fitted.source_ or {}
         source, names = _columns(remembered, here)
+        know_folds(fitted, source, fold_by)
         if "blind" in remembered and not unblind:
             source["blind"] = remembered["blind"]
         called = _labels(label or [], [*source["score"], *source["protected"]])

@@ -42,6 +42,30 @@ Workers = Annotated[
 ]
 
 
+FoldBy = Annotated[
+    str | None,
+    typer.Option(help="What tells the fold of an event to a CrossFit, if the model does not know."),
+]
+
+
+def know_folds(model: Decorrelator, source: dict[str, Any], fold_by: str | None) -> None:
+    """Add to the columns what tells the folds of a CrossFit, or warn that nothing does."""
+    from unsculpt.decorrelators import CrossFit
+
+    if not isinstance(model, CrossFit):
+        if fold_by is not None:
+            raise ValueError(f"--fold-by is for a CrossFit; the model is a {type(model).__name__}")
+    elif fold_by is not None:
+        source["fold_by"] = fold_by
+    elif not source.get("fold_by"):
+        typer.echo(
+            "Warning: the model is a CrossFit that does not know what tells the fold of an event. "
+            "Events of its fit are transformed by models that have seen them; name the column with "
+            "--fold-by",
+            err=True,
+        )
+
+
 @contextmanager
 def explained(*, quiet: bool = False) -> Iterator[None]:
     """Run a command: what goes wrong becomes one line and exit code 1."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import FEWEST_EVENTS, Decorrelator
-from unsculpt.decorrelators.chain import models_of
+from unsculpt.decorrelators.chain import Chain, models_of
 from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
@@ -33,6 +35,7 @@ from unsculpt.inputs import (
 )
 from unsculpt.saving import Arrays, Json, packed, unpacked
 
+FOLD = "CrossFit fold"  # what tests call it beside the attributes
 NEW = -1  # the fold of an event that no model has seen
 COUNTED = "events with a weight other than zero"
 STRICTEST_FIRST: tuple[Outside, ...] = ("raise", "nan", "clip")
@@ -132,9 +135,8 @@ class CrossFit(Decorrelator):
         parts = [part for part in models_of(models) if isinstance(part, Decorrelator)]
         outside = min((part.outside for part in parts), key=STRICTEST_FIRST.index)
         _joined(models)  # refuses a category that a model has not seen
-        for part in parts:
-            part.outside = None  # type: ignore[assignment]  # we say what is outside
         self._keep(models_=models, outside=outside)
+        self.__dict__.pop("_silent_models", None)
         return self
 
     def fit_transform(
@@ -212,6 +214,11 @@ class CrossFit(Decorrelator):
         """The protected attributes of all events."""
         return _joined(self.models_)
 
+    @cached_property
+    def _silent_models(self) -> list[Any]:
+        """The models, without a word on what is outside: that is ours to say."""
+        return [_silent(model) for model in self.models_]
+
     @property
     def _first(self) -> Decorrelator:
         return _first(self.models_[0])
@@ -267,6 +274,8 @@ class CrossFit(Decorrelator):
                 )
             return np.ones(total, dtype=bool)
         labels = as_array(label, "label")
+        if labels.ndim != 1:
+            raise ValueError(f"label has shape {labels.shape}; expected one class for each event")
         same_length(total, label=len(labels))
         return np.asarray(labels == np.unique(labels)[0])
 
@@ -278,7 +287,7 @@ class CrossFit(Decorrelator):
     ) -> Floats:
         """Return the answer of the model of each event's fold, the mean of all for a new one."""
         answers = []
-        for k, model in enumerate(self.models_):
+        for k, model in enumerate(self._silent_models):
             rows = np.flatnonzero((fold == k) | (fold == NEW))
             answers.append((rows, answer(model, rows)))
         out = np.zeros((len(fold), *answers[0][1].shape[1:]))
@@ -322,9 +331,6 @@ class CrossFit(Decorrelator):
         ]
         self.outside = metadata["outside"]
         self.decorrelator = clone(self.models_[0])
-        for part in models_of([self.decorrelator]):
-            if isinstance(part, Decorrelator):
-                part.outside = self.outside
 
 
 def _folds(
@@ -354,6 +360,15 @@ def _train(
     # Text is no trouble to a classifier that does not look at what is protected.
     looked_at = protected if classifier.penalty is not None else None
     classifier.fit(features, label, protected=looked_at, sample_weight=weight)
+
+
+def _silent(model: Any) -> Any:
+    twin = copy.copy(model)
+    if isinstance(twin, Chain):
+        twin.steps = [_silent(step) for step in twin.steps]
+    elif isinstance(twin, Decorrelator):
+        twin.outside = None  # type: ignore[assignment]
+    return twin
 
 
 def _first(model: Any) -> Decorrelator:

@@ -32,7 +32,7 @@ def graph_of(
     check_is_fitted(model)
     if variations and isinstance(model, CrossFit):
         varied(model, variations)  # which refuses
-    models = model.models_ if isinstance(model, CrossFit) else [model]
+    models = model._silent_models if isinstance(model, CrossFit) else [model]
     programs = [_steps(one, classifier) for one in models]
     classifier, (first, *_) = programs[0]
     graph = Graph()

@@ -143,6 +143,8 @@ class _NewColumns:
             models, nominal = varied(model, variations), self.names
             self.models = list(models.values())
             self.names = nominal + [f"{n}_{of}" for of in list(models)[1:] for n in nominal]
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"two new columns would have one name: {', '.join(self.names)}")
         for name in self.names:
             if name in columns:
                 raise ValueError(f"the events have a column {name} already; choose another name")
@@ -183,7 +185,10 @@ class _NewColumns:
             folds = {}
             if self.fold_by:
                 folds["event"] = whole_numbers(values[-1][some], self.fold_by.text, len(given))
-            new = [model.transform(given, protected[some], **folds) for model in self.models]
+            new = [self.models[0].transform(given, protected[some], **folds)]
+            with warnings.catch_warnings():  # the others would count the same events once more
+                warnings.simplefilter("ignore", OutsideWarning)
+                new += [m.transform(given, protected[some], **folds) for m in self.models[1:]]
             flat[some] = np.hstack([one.reshape(-1, width) for one in new])
         done.scores += len(good)
         done.missing += missing

@@ -149,6 +149,14 @@ def scan_for_bumps(
     """
     content, edges = column(content, "content"), column(edges, "edges")
     whole_number(width, "width")
+    widths = np.diff(edges)
+    if len(edges) != len(content) + 1 or np.ptp(widths) > 1e-6 * widths[0]:
+        raise ValueError(
+            f"edges has {len(edges)} values for {len(content)} bins, {widths.min(initial=0):g} to "
+            f"{widths.max(initial=0):g} wide; expected one more than bins, equally far apart"
+        )
+    if not content.sum() > 0:
+        raise ValueError(f"content sums to {content.sum():g}; expected a spectrum with events")
     order = smooth_order(content, edges, squares) if order is None else order
     left = len(content) - width
     if left < order + 2:

@@ -143,9 +143,7 @@ class FlatnessTest:
                 "events; expected some to pass and some to fail"
             )
         weight = self.weight[self.counts] / np.abs(self.weight).max()
-        kept = np.eye(len(kind))[slices][:, 1:]  # what is in no later slice is in the first
-        share = weight @ kept / weight.sum()
-        rarest = np.append(share, 1 - share.sum()).min()
+        rarest = np.bincount(slices, weight).min() / weight.sum()
         effective = weight.sum() ** 2 / (weight**2).sum()
         most = min(cells, int(effective * rarest / ENOUGH))
         if most < 2:
@@ -154,6 +152,7 @@ class FlatnessTest:
                 f"{effective * max(rarest, 0):,.0f} are in the smallest part; expected at least "
                 f"{2 * ENOUGH} to divide by attribute: loosen the cut or add events"
             )
+        kept = np.eye(len(kind))[slices][:, 1:]  # what is in no later slice is in the first
         # Of many attributes a grid divides each into few parts, so each is looked at by itself too.
         groups = [list(range(len(columns)))] if 2 ** len(columns) <= most else []
         groups += [[i] for i in range(len(columns))] if len(columns) > 2 or not groups else []

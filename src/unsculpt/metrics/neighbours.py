@@ -39,10 +39,11 @@ def cramer_von_mises_among_neighbours(
         scores: Scores, usually of the background alone, shape (n,).
         protected: Numbers, (n,), (n, k), or a table with named columns.
         neighbours: How many of the nearest events make up a group.
-        sample_weight: Event weights, negative ones included.
+        sample_weight: Event weights, none of them negative: among a few neighbours they may cancel.
 
     Returns:
-        The mean over all groups. An independent score has about 1 / (6 neighbours).
+        The mean over all groups. An independent score without weights has about
+        1 / (6 neighbours).
 
     Examples:
         >>> random = np.random.default_rng(1)
@@ -58,6 +59,11 @@ def cramer_von_mises_among_neighbours(
     places = np.column_stack([numbers(c, n) for c, n in zip(columns, names, strict=True)])
     weight = weight_column(sample_weight, len(values), "scores")
     check_class(np.ones(len(values), dtype=bool), weight, "events")
+    if weight.min() < 0:
+        raise ValueError(
+            f"sample_weight is negative in {np.sum(weight < 0):,} of {len(weight):,} events; "
+            "expected none: among a few neighbours they may cancel. flatness_test takes them"
+        )
     whole_number(neighbours, "neighbours")
     if neighbours > len(values):
         raise ValueError(
@@ -73,6 +79,7 @@ def cramer_von_mises_among_neighbours(
 
 def _nearest(places: Floats, neighbours: int) -> NDArray[np.intp]:
     """Return the nearest events of each, (n, neighbours)."""
+    places = places - places.mean(axis=0)  # or squares of large numbers would hide what is near
     squares = (places**2).sum(axis=1)
     groups = np.empty((len(places), neighbours), dtype=np.intp)
     step = max(CHUNK // len(places), 1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unsculpt.decorrelators import Decorrelator
+from unsculpt.decorrelators import CrossFit, Decorrelator
 from unsculpt.decorrelators.common.attributes import Categorical
 from unsculpt.inputs import (
     Columns,
@@ -87,6 +87,8 @@ class Events:
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            if event is not None and not isinstance(model, CrossFit):
+                raise ValueError(f"event is for a CrossFit; the model is a {type(model).__name__}")
             flat = model.transform(raw, protected, **({} if event is None else {"event": event}))
         known = np.isfinite(flat)
         has_signal = bool(label[known].any())

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from unsculpt.decorrelators import Decorrelator
+from unsculpt.decorrelators.chain import models_of
 from unsculpt.decorrelators.common.attributes import OutsideWarning
 from unsculpt.inputs import (
     Columns,
@@ -29,6 +30,7 @@ from unsculpt.metrics import signal_window
 from unsculpt.metrics._inputs import check_class
 from unsculpt.metrics.bumps import fit_sidebands, polynomials, smooth_order
 from unsculpt.metrics.separation import highest_cut
+from unsculpt.report.map_error import knows_its_error
 
 BINS = 50
 
@@ -116,7 +118,7 @@ def inject_signal(
     same_length(len(values), protected=len(columns[0]), labels=len(label))
     check_fraction(efficiency, "efficiency")
     weight = weight_column(sample_weight, len(values))
-    if weight.min() < 0:
+    if np.any(weight < 0):
         raise ValueError(
             f"sample_weight is negative in {np.sum(weight < 0):,} of {len(weight):,} events; to "
             "inject signal, expected positive ones: leave them out, or take their events away"
@@ -136,10 +138,13 @@ def inject_signal(
         own = _mixed(weight[to_fit], label[to_fit], strength)
         rows = np.flatnonzero(to_fit)[own > 0]
         model = clone(decorrelator)
+        for part in models_of([getattr(model, "decorrelator", model)]):
+            if isinstance(part, Decorrelator):
+                part.outside = "clip"  # one half has the heaviest event
         return model.fit(values[rows], table[rows], sample_weight=own[own > 0])
 
     def flat(model: Any) -> Floats:
-        with warnings.catch_warnings():  # one half has the heaviest event
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", OutsideWarning)
             return np.asarray(model.transform(values[~to_fit], table[~to_fit]))
 
@@ -147,20 +152,22 @@ def inject_signal(
     nominal = fitted(0.0)
     before = flat(nominal)
     background = label[~to_fit] == 0
+    counts = weight[~to_fit][background]
     errors = None
-    if hasattr(nominal, "uncertainty"):
+    if knows_its_error(nominal):
         own = np.flatnonzero(to_fit & (label == 0))
-        errors = nominal.uncertainty(values[own], table[own])
+        errors = np.average(nominal.uncertainty(values[own], table[own]), weights=weight[own])
     found = []
     for strength in strengths:
         after = flat(fitted(strength))
         distance = np.abs(after - before)[background]
+        moved = float(np.average(distance, weights=counts))
         found.append(
             Injected(
                 strength,
-                float(distance.mean()),
-                float(np.quantile(distance, 0.99)),
-                None if errors is None else float(distance.mean() / errors.mean()),
+                moved,
+                highest_cut(distance, counts, 0.01),
+                None if errors is None else float(moved / errors),
                 search(before, strength),
                 search(after, strength),
             )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unsculpt.decorrelators import Decorrelator
 from unsculpt.inputs import Floats
 from unsculpt.metrics.binning import bin_index, weight_in_bins
 from unsculpt.plots.axis import Axis
@@ -38,11 +39,18 @@ class MapError:
             return np.asarray(sums / counts)
 
 
+def knows_its_error(model: Any) -> bool:
+    """Return whether a model has a statistical error; that of a flow is the scatter of training."""
+    return hasattr(model, "uncertainty") and type(model).variations is not Decorrelator.variations
+
+
 def map_errors(events: Events, model: Any, efficiencies: Sequence[float]) -> list[MapError]:
     """Return the error at cuts that keep so much background; none if the model knows none.
 
     A cut lies where the map says. By as much as the map is off there, so is what passes.
     """
+    if not knows_its_error(model):
+        return []
     background = np.flatnonzero(events.labels == 0)
     some = background[:: -(-len(background) // EVENTS)]
     found = []

@@ -23,7 +23,7 @@ from unsculpt.plots.score_slices import background_slices, draw_score_slices
 from unsculpt.plots.separation import draw_separation, separation_in_bins
 from unsculpt.plots.spectrum import background_spectra, draw_spectrum
 from unsculpt.report.events import Events, along_first, losses
-from unsculpt.report.map_error import MapError, map_errors, quietly
+from unsculpt.report.map_error import MapError, knows_its_error, map_errors, quietly
 from unsculpt.report.picture import Picture, Table
 from unsculpt.report.spurious import spurious_signal
 from unsculpt.report.words import bare, number
@@ -178,6 +178,8 @@ def _known_cuts(model: Any, table: Any) -> dict[str, Interval[Floats]]:
 
 def _ends(model: Any, cut: Floats, point: float, table: Any) -> tuple[Floats, Floats]:
     """Return the cuts if the map is off by its error either way; NaN if it does not know."""
+    if not knows_its_error(model):
+        return np.full(len(cut), np.nan), np.full(len(cut), np.nan)
     with quietly():
         error = model.uncertainty(cut, table)
         low, high = (np.clip(1 - point + sign * error, 0, 1) for sign in (-1, 1))

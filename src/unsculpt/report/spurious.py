@@ -14,10 +14,15 @@ from unsculpt.report.picture import Picture, Table
 from unsculpt.report.words import bare, number
 
 FEWEST_BINS = 20
+MANY = 25  # events: between bins with so many an empty one is no accident
 
 
 def spurious_signal(events: Events, efficiency: float) -> Picture | None:
-    """Scan the spectra of the first attribute; None of categories, few bins or no weight."""
+    """Scan the spectra of the first attribute.
+
+    None of categories, few bins or no weight; of bins of several widths, whose contents are no
+    smooth function; and of a spectrum with a hole, such as a blinded window.
+    """
     axis = events.axes[0]
     bins = len(axis.edges) - 1
     spectra = background_spectra(
@@ -27,6 +32,9 @@ def spurious_signal(events: Events, efficiency: float) -> Picture | None:
     if axis.categories or bins < FEWEST_BINS or not filled:
         return None
     every = spectra["all"]
+    even = np.ptp(np.diff(axis.edges)) < 1e-6 * (axis.edges[1] - axis.edges[0])
+    if not even or _has_hole(every.content, every.variance):
+        return None
     order = smooth_order(every.content, axis.edges, every.variance)
     scans = {
         label: metrics.scan_for_bumps(
@@ -58,6 +66,13 @@ def spurious_signal(events: Events, efficiency: float) -> Picture | None:
             )
         ],
     )
+
+
+def _has_hole(content: Floats, squares: Floats) -> bool:
+    """Return whether bins are empty between two that hold many events."""
+    events = np.divide(content**2, squares, out=np.zeros(len(content)), where=squares > 0)
+    before, after = np.maximum.accumulate(events), np.maximum.accumulate(events[::-1])[::-1]
+    return bool(np.any((events == 0) & (before > MANY) & (after > MANY)))
 
 
 def _largest(scan: Scan) -> float:

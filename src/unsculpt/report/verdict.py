@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unsculpt.decorrelators.crossfit import FOLD
 from unsculpt.inputs import Floats, Mask
 from unsculpt.metrics import Flatness, Ideal, TooFewEventsError
 from unsculpt.metrics.independence import FlatnessTest
@@ -78,7 +79,7 @@ def flatness_tests(events: Events) -> Callable[[Mask], Flatness | None]:
     if events.fold is not None:
         # What is too high in one fold is too low in the models of the others: together they look
         # better than they are.
-        attributes = {"fold": events.fold} | attributes
+        attributes = {FOLD: events.fold} | attributes
         cells *= len(np.unique(events.fold))
     test = FlatnessTest(
         {name: values[background] for name, values in attributes.items()},

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from unsculpt.decorrelators.spline.axes import Axis
 from unsculpt.decorrelators.spline.distribution import NEVER
 from unsculpt.decorrelators.spline.errors import MapError
-from unsculpt.inputs import Floats
+from unsculpt.inputs import Floats, whole_number
 
 # The grid on which directions are compared: nodes along an attribute and levels of the score, with
 # one attribute and with two.
@@ -51,7 +51,7 @@ def directions(
         n: how many directions.
     """
     sizes = [error.size for error in errors]
-    if not 1 <= n <= sum(sizes):
+    if whole_number(n, "n") > sum(sizes):
         raise ValueError(f"n is {n!r}; expected 1 to {sum(sizes):,} pairs of variations")
     variances, normals, total = [], [], 0.0
     for error, own, size in zip(errors, counts, sizes, strict=True):
