@@ -1,4 +1,5 @@
 import json
+from importlib.metadata import version
 
 
 def test_in_words(unsculpt, model):
@@ -31,3 +32,18 @@ def test_no_such_model(unsculpt, tmp_path):
     answer = unsculpt("info", tmp_path / "missing.unsculpt")
     assert answer.exit_code == 1
     assert "there is no model file" in answer.stderr
+
+
+def test_what_a_bug_report_should_say(unsculpt):
+    answer = json.loads(unsculpt("info", "--debug", "--json").stdout)
+    assert answer["unsculpt"] == version("unsculpt")
+    assert answer["jax"] == version("jax")
+    assert "cpu" in answer["devices"].lower()
+    assert f"numpy: {version('numpy')}" in unsculpt("info", "--debug").stdout
+
+
+def test_a_model_or_this_machine(unsculpt, model):
+    for arguments in ([], [model, "--debug"]):
+        answer = unsculpt("info", *arguments)
+        assert answer.exit_code == 2
+        assert "give a model file" in answer.stderr

@@ -1,4 +1,4 @@
-"""`unsculpt info`: what is in a model file."""
+"""`unsculpt info`: what is in a model file, or on this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def info(
-    model: Annotated[str, typer.Argument(help="A model file.", show_default=False)],
+    model: Annotated[str | None, typer.Argument(help="A model file.", show_default=False)] = None,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show versions and devices, for a bug report.")
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -25,8 +28,15 @@ def info(
     \b
     Example:
       unsculpt info w-tagger.unsculpt
+      unsculpt info --debug
     """  # noqa: D301
+    if (model is None) != debug:
+        raise typer.BadParameter("give a model file, or --debug for this machine")
     with explained(quiet=quiet):
+        if model is None:
+            found = _this_machine()
+            print_json(found) if as_json else typer.echo(_listed(found))
+            return
         from rich.console import Console
 
         from unsculpt.saving import read_model
@@ -40,6 +50,31 @@ def info(
             _print(arrays, metadata, Console(quiet=quiet))
         except (KeyError, TypeError) as error:
             raise ValueError(f"{model} is incomplete or of another version ({error})") from None
+
+
+def _this_machine() -> dict[str, str]:
+    """Return what a bug report should say: versions of what we stand on, cores and devices."""
+    import platform
+    import re
+    from contextlib import suppress
+    from importlib.metadata import PackageNotFoundError, requires, version
+
+    import jax
+
+    from unsculpt.devices import cores
+
+    needed = [re.split(r"[<>=!~ ;]", text)[0] for text in requires("unsculpt") or []]
+    versions = {}
+    for name in ("unsculpt", *dict.fromkeys(needed)):
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cores": str(cores()),
+        "devices": ", ".join(str(device) for device in jax.devices()),
+        **versions,
+    }
 
 
 def _print(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], console: Console) -> None:
