@@ -1,0 +1,123 @@
+"""Counts in four regions, held against toys whose truth is known."""
+
+import numpy as np
+import pytest
+
+from unsculpt import SplineDecorrelator, abcd
+
+CUTS = (1.0, 0.8)
+
+
+def toy(seed, events=20_000):
+    """Two scores that know of each other, and the second made independent by its exact CDF."""
+    from scipy.stats import norm
+
+    rng = np.random.default_rng(seed)
+    first, noise = rng.normal(size=(2, events))
+    second = np.tanh(first) + (1 + 0.3 * np.sin(first)) * noise
+    exact = norm.cdf(noise)
+    return first, second, exact
+
+
+def test_regions_by_hand():
+    first, second = [1, 1, 1, 0, 0, 0, 0], [1, 1, 0, 1, 0, 0, 0]
+    found = abcd.closure(first, second, (0.5, 0.5), sample_weight=[2, 1, 1, 1, 1, 1, -1])
+    assert found.sums.tolist() == [3, 1, 1, 1]
+    assert found.variances.tolist() == [5, 1, 1, 3]
+    assert found.predicted == 1
+    assert found.predicted_error == pytest.approx(np.sqrt(1 + 1 + 3))
+    assert found.ratio == 3
+    assert found.pull == pytest.approx(2 / np.sqrt(10))
+
+
+def test_independent_scores_close_within_their_error():
+    pulls = [abcd.closure(*toy(seed)[::2], CUTS).pull for seed in range(100)]
+    assert 55 <= np.sum(np.abs(pulls) < 1) <= 81  # 68 expected, with an error of 4.7
+    assert np.std(pulls) == pytest.approx(1, abs=0.25)
+
+
+def test_raw_scores_do_not():
+    pulls = [abcd.closure(*toy(seed)[:2], CUTS).pull for seed in range(20)]
+    assert np.min(np.abs(pulls)) > 5
+
+
+@pytest.mark.filterwarnings("ignore:protected is outside")
+def test_a_fitted_map_closes_within_its_error():
+    first, second, _ = toy(1, 40_000)
+    model = SplineDecorrelator().fit(second[:20_000], first[:20_000])
+    rest = first[20_000:], second[20_000:]
+    flat = model.transform(rest[1], rest[0])
+    pairs = [
+        [varied.transform(rest[1], rest[0]) for varied in pair] for pair in model.variations(10)
+    ]
+    plain = abcd.closure(rest[0], flat, CUTS)
+    found = abcd.closure(rest[0], flat, CUTS, variations=pairs)
+    assert found.predicted == plain.predicted
+    assert found.predicted_error > 1.05 * plain.predicted_error
+    assert abs(found.pull) < 3
+    assert abs(abcd.closure(*rest, CUTS).pull) > 5
+
+
+def test_a_map_of_cuts():
+    first, second, exact = toy(2, 50_000)
+    after = abcd.closure_map(first, exact)
+    assert after.ratio.shape == (6, 6)
+    one = abcd.closure(first, exact, (after.first_cuts[1], after.second_cuts[3]))
+    assert (after.ratio[1, 3], after.pull[1, 3]) == (one.ratio, one.pull)
+    assert np.mean(first >= after.first_cuts[3]) == pytest.approx(0.05, abs=1e-4)
+    assert np.nanmax(np.abs(after.pull)) < 4
+    assert np.nanmax(np.abs(abcd.closure_map(first, second).pull)) > 20
+
+
+def test_empty_regions_of_a_map_are_unknown():
+    score = np.arange(100.0)
+    found = abcd.closure_map(score, score, kept=[0.5, 0.1])
+    assert np.isnan(found.ratio).all()  # equal scores never disagree
+
+
+def test_signal_raises_the_prediction():
+    first, _, exact = toy(3)
+    rng = np.random.default_rng(3)
+    signal = rng.normal(1.5, 1, 400), rng.beta(5, 2, 400)
+    both = np.append(first, signal[0]), np.append(exact, signal[1])
+    labels = np.repeat([0, 1], [len(first), 400])
+    share, bias = abcd.contamination(*both, labels, CUTS)
+    background = abcd.closure(first, exact, CUTS)
+    everything = abcd.closure(*both, CUTS)
+    assert share[0] == 1 - background.sums[0] / everything.sums[0]
+    assert share[0] > 2 * share[1:].max()
+    assert bias == pytest.approx(everything.predicted / background.predicted - 1)
+    assert bias > 0.02
+
+
+def test_pyhf_finds_the_same_prediction():
+    pyhf = pytest.importorskip("pyhf")
+    first, _, exact = toy(4)
+    background = abcd.closure(first, exact, CUTS)
+    signal = np.array([100.0, 10.0, 5.0, 1.0])
+    counts = background.sums + 2 * signal
+    found = abcd.Regions(counts, counts)
+    workspace = pyhf.Workspace(abcd.pyhf_workspace(found, signal))
+    model = workspace.model()
+    fitted = pyhf.infer.mle.fit(workspace.data(model), model)
+    mu = fitted[model.config.poi_index]
+    # With as many parameters as counts, the fit solves A = mu s_A + B' C' / D'.
+    left = counts - mu * signal
+    assert left[0] == pytest.approx(left[1] * left[2] / left[3], rel=1e-3)
+    assert mu == pytest.approx(2, abs=1)
+    without = pyhf.Workspace(abcd.pyhf_workspace(background)).model()
+    start = without.expected_actualdata(without.config.suggested_init())
+    assert start == pytest.approx([background.predicted, *background.sums[1:]])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, 2], [1, 2, 3], CUTS), "second has 3 events"),
+        (([1, 2], [1, 2], (5, 0)), "region B of the cuts 5 and 0 holds a weight of 0"),
+        (([1, np.nan], [1, 2], CUTS), "first"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        abcd.closure(*arguments)
