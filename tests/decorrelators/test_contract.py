@@ -521,7 +521,36 @@ class TestKindsOfArrays:
         model = fit(kind, Events(events.scores, table), case)
         assert_same(model.transform(*events.pair), fitted(kind, case).transform(*events.pair))
 
-    @pytest.mark.parametrize("missing", [pd.array([1.0, None] * 200), ak.Array([1.0, None] * 200)])
+    def test_lists_in_lists_out(self, kind, case):
+        events, model = background(case), fitted(kind, case)
+        counts = np.tile([2, 0, 3, 1, 4], EVENTS // 10)
+        columns = events.scores.reshape(EVENTS, -1)
+        scores = ak.unflatten(
+            columns[:, 0] if case == "one" else ak.Array(dict(zip("ab", columns.T, strict=False))),
+            counts,
+        )
+        table = ak.unflatten(ak.Array({n: list(c) for n, c in events.protected.items()}), counts)
+        flat = model.transform(scores, table)
+        assert ak.num(flat).tolist() == counts.tolist()
+        inner = ak.flatten(flat)
+        inner = ak.to_numpy(inner) if case == "one" else np.column_stack([inner.a, inner.b])
+        assert_same(inner, model.transform(*events.pair))
+        if hasattr(model, "threshold"):
+            share = getattr(model, "efficiency", 0.1)
+            cut = ak.to_numpy(ak.flatten(model.threshold(share, table)))
+            assert_same(cut, model.threshold(share, events.protected))
+
+    def test_a_fit_on_lists(self, kind):
+        if trains(kind):
+            pytest.skip("what a fit reads is what transform reads")
+        events, counts = background("one"), np.tile([2, 0, 3, 1, 4], EVENTS // 10)
+        mass = ak.unflatten(events.protected["mass"].to_numpy(), counts)
+        model = fit(kind, Events(ak.unflatten(events.scores, counts), {"mass": mass}), "one")
+        assert_same(model.transform(*events.pair), fitted(kind, "one").transform(*events.pair))
+        with pytest.raises(ValueError, match=r"is missing \(None\) in 40 entries; leave those out"):
+            fit(kind, Events(ak.firsts(mass), {"mass": ak.firsts(mass)}), "one")
+
+    @pytest.mark.parametrize("missing", [pd.array([1.0, None] * 200)])
     def test_missing_values_are_refused(self, kind, missing):
         events, model = background("one"), fitted(kind, "one")
         for values in ((missing, events.protected), (events.scores, missing)):

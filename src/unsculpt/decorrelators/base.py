@@ -34,6 +34,7 @@ from unsculpt.inputs import (
     weight_column,
     with_weight,
 )
+from unsculpt.lists import takes_lists
 from unsculpt.metrics import TooFewEventsError, flatness_test
 from unsculpt.saving import MODELS, Model
 
@@ -50,6 +51,9 @@ TIES = 0.01  # of the events that share a score: fewer matter little
 JUDGED_EVENTS = 200_000
 # If it is this far from them, it does not follow them.
 NOT_BY_CHANCE = 1e-3
+# Methods that take one entry for each event, or lists of them.
+OF_EVENTS = {"fit", "partial_fit", "fit_transform", "transform", "inverse_transform", "threshold"}
+OF_EVENTS |= {"thresholds", "select", "uncertainty", "log_prob", "sample"}
 SPLINE, FLOW = "a SplineDecorrelator", "a FlowDecorrelator"  # each where the other fails
 
 
@@ -70,6 +74,11 @@ class Decorrelator(Model):
     categorical: Sequence[str | int]
     attributes_: ProtectedAttributes
     one_column_: bool
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in OF_EVENTS & vars(cls).keys():
+            setattr(cls, name, takes_lists(vars(cls)[name]))
 
     @abstractmethod
     def fit(
