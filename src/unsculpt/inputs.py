@@ -85,17 +85,27 @@ def column(values: Any, name: str, length: int | None = None, of: str = "scores"
 
 def score_columns(scores: Any, name: str) -> Floats:
     """Return the scores as finite columns, (n, k)."""
+    table = named_columns(scores)
+    if table is not None:
+        first = next(iter(table))
+        events = len(as_array(table[first], first))
+        return np.column_stack([column(x, key, events, first) for key, x in table.items()])
     array = as_array(scores, name)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise ValueError(f"{name} has shape {array.shape}; expected (n,), or (n, k) for k columns")
     return numbers(array, name).reshape(len(array), *array.shape[1:] or (1,))
 
 
+def is_one_column(scores: Any) -> bool:
+    """Return whether these are one score, (n,), rather than a table of them."""
+    return named_columns(scores) is None and np.ndim(scores) == 1
+
+
 def named_columns(table: Any) -> dict[str, Any] | None:
     """Return the columns of a table by name; None of what has no names.
 
-    Knows DataFrames of pandas and polars, tables of pyarrow, records of awkward and NumPy, and
-    plain dictionaries.
+    Knows DataFrames of pandas and polars, tables of pyarrow, datasets of xarray, records of awkward
+    and NumPy, and plain dictionaries.
     """
     if isinstance(table, dict):
         names: Any = list(table)
@@ -103,7 +113,7 @@ def named_columns(table: Any) -> dict[str, Any] | None:
         names = next(
             (
                 found
-                for kind in ("column_names", "columns", "fields")
+                for kind in ("column_names", "columns", "fields", "data_vars")
                 # Of the type: a row of a table may have a value called so.
                 if hasattr(type(table), kind) and (found := getattr(table, kind)) is not None
             ),

@@ -20,11 +20,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import xarray as xr
 from scipy.stats import ks_2samp, kstest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import unsculpt as us
+from unsculpt.decorrelators.base import ScoreDecorrelator
 from unsculpt.inputs import Columns
 from unsculpt.saving import MODELS
 
@@ -467,6 +469,7 @@ TABLES = {
     "awkward": lambda table: ak.Array(dict(table.items())),
     "NumPy records": lambda table: table.to_records(index=False),
     "dictionary": lambda table: {name: column.to_numpy() for name, column in table.items()},
+    "xarray": lambda table: xr.Dataset({n: ("event", c.to_numpy()) for n, c in table.items()}),
     "our columns": lambda table: Columns(
         {name: column.to_numpy() for name, column in table.items()}
     ),
@@ -477,6 +480,7 @@ COLUMNS = {
     "pyarrow": pa.array,
     "pyarrow in chunks": lambda x: pa.chunked_array([x[:100], x[100:]]),
     "awkward": ak.Array,
+    "xarray": lambda x: xr.DataArray(x, dims="event"),
 }
 
 
@@ -506,6 +510,14 @@ class TestKindsOfArrays:
         table = TABLES[reader](events.protected)
         assert_same(model.transform(events.scores, table), model.transform(*events.pair))
 
+    @pytest.mark.parametrize("reader", TABLES)
+    def test_tables_of_scores(self, kind, case, reader):
+        if case == "one":
+            pytest.skip("several scores here")
+        events, model = background(case), fitted(kind, case)
+        table = TABLES[reader](pd.DataFrame(np.asarray(events.scores), columns=["a", "b"]))
+        assert_same(model.transform(table, events.protected), model.transform(*events.pair))
+
     @pytest.mark.parametrize("reader", COLUMNS)
     def test_columns(self, kind, reader):
         events, model, read = background("one"), fitted(kind, "one"), COLUMNS[reader]
@@ -521,12 +533,67 @@ class TestKindsOfArrays:
         model = fit(kind, Events(events.scores, table), case)
         assert_same(model.transform(*events.pair), fitted(kind, case).transform(*events.pair))
 
-    @pytest.mark.parametrize("missing", [pd.array([1.0, None] * 200), ak.Array([1.0, None] * 200)])
+    def test_lists_in_lists_out(self, kind, case):
+        events, model = background(case), fitted(kind, case)
+        counts = np.tile([2, 0, 3, 1, 4], EVENTS // 10)
+        columns = events.scores.reshape(EVENTS, -1)
+        scores = ak.unflatten(
+            columns[:, 0] if case == "one" else ak.Array(dict(zip("ab", columns.T, strict=False))),
+            counts,
+        )
+        table = ak.unflatten(ak.Array({n: list(c) for n, c in events.protected.items()}), counts)
+        flat = model.transform(scores, table)
+        assert ak.num(flat).tolist() == counts.tolist()
+        inner = ak.flatten(flat)
+        inner = ak.to_numpy(inner) if case == "one" else np.column_stack([inner.a, inner.b])
+        assert_same(inner, model.transform(*events.pair))
+        if hasattr(model, "threshold"):
+            share = getattr(model, "efficiency", 0.1)
+            cut = ak.to_numpy(ak.flatten(model.threshold(share, table)))
+            assert_same(cut, model.threshold(share, events.protected))
+
+    def test_a_fit_on_lists(self, kind):
+        if trains(kind):
+            pytest.skip("what a fit reads is what transform reads")
+        events, counts = background("one"), np.tile([2, 0, 3, 1, 4], EVENTS // 10)
+        mass = ak.unflatten(events.protected["mass"].to_numpy(), counts)
+        model = fit(kind, Events(ak.unflatten(events.scores, counts), {"mass": mass}), "one")
+        assert_same(model.transform(*events.pair), fitted(kind, "one").transform(*events.pair))
+        with pytest.raises(ValueError, match=r"is missing \(None\) in 40 entries; leave those out"):
+            fit(kind, Events(ak.firsts(mass), {"mass": ak.firsts(mass)}), "one")
+
+    @pytest.mark.parametrize("missing", [pd.array([1.0, None] * 200)])
     def test_missing_values_are_refused(self, kind, missing):
         events, model = background("one"), fitted(kind, "one")
         for values in ((missing, events.protected), (events.scores, missing)):
             with pytest.raises(ValueError, match=r"scores|features|protected|mass"):
                 model.transform(*values)
+
+
+class TestCuts:
+    def test_several_efficiencies_at_once(self, kind, case):
+        model, protected = fitted(kind, case), background(case).protected
+        if not hasattr(model, "threshold"):
+            pytest.skip("no cuts")
+        # Others may know one cut alone.
+        shares = [0.5, 0.1, 0.05] if isinstance(model, ScoreDecorrelator) else [0.1, 0.1]
+        cuts = model.threshold(shares, protected)
+        assert cuts.shape == (*model.threshold(shares[0], protected).shape, len(shares))
+        for i, share in enumerate(shares):
+            assert_same(cuts[..., i], model.threshold(share, protected))
+        with pytest.raises(ValueError, match="efficiency"):
+            model.threshold([], protected)
+        with pytest.raises(ValueError, match=r"2|quantile"):
+            model.threshold([shares[0], 2.0], protected)
+
+    def test_levels_0_and_1_are_the_ends_of_the_fit(self, kind, case):
+        events, model = background(case), fitted(kind, case)
+        if not (isinstance(model, ScoreDecorrelator) and has_inverse(model)):
+            pytest.skip("no levels")
+        ends = np.zeros_like(events.scores), np.ones_like(events.scores)
+        low, high = (model.inverse_transform(levels, events.protected) for levels in ends)
+        assert_same(low, np.broadcast_to(np.min(events.scores, axis=0), low.shape))
+        assert_same(high, np.broadcast_to(np.max(events.scores, axis=0), high.shape))
 
 
 class TestPromises:

@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from unsculpt.decorrelators.common.attributes import (
     check_outside,
     users_level,
 )
+from unsculpt.decorrelators.common.efficiencies import at_each
 from unsculpt.devices import in_threads
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
@@ -27,6 +29,7 @@ from unsculpt.inputs import (
     Mask,
     check_fraction,
     count_events,
+    is_one_column,
     not_constant,
     positive_total,
     same_length,
@@ -34,6 +37,7 @@ from unsculpt.inputs import (
     weight_column,
     with_weight,
 )
+from unsculpt.lists import takes_lists
 from unsculpt.metrics import TooFewEventsError, flatness_test
 from unsculpt.saving import MODELS, Model
 
@@ -50,6 +54,9 @@ TIES = 0.01  # of the events that share a score: fewer matter little
 JUDGED_EVENTS = 200_000
 # If it is this far from them, it does not follow them.
 NOT_BY_CHANCE = 1e-3
+# Methods that take one entry for each event, or lists of them.
+OF_EVENTS = {"fit", "partial_fit", "fit_transform", "transform", "inverse_transform", "threshold"}
+OF_EVENTS |= {"thresholds", "select", "uncertainty", "log_prob", "sample"}
 SPLINE, FLOW = "a SplineDecorrelator", "a FlowDecorrelator"  # each where the other fails
 
 
@@ -70,6 +77,11 @@ class Decorrelator(Model):
     categorical: Sequence[str | int]
     attributes_: ProtectedAttributes
     one_column_: bool
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in OF_EVENTS & vars(cls).keys():
+            setattr(cls, name, takes_lists(vars(cls)[name]))
 
     @abstractmethod
     def fit(
@@ -199,7 +211,7 @@ def varied(model: Decorrelator, n: int) -> dict[str, Decorrelator]:
 def shaped(columns: Floats, marked: Mask, like: ArrayLike) -> Floats:
     """Mark what is outside, and return one column, (n,), where the input was one."""
     columns = np.where(marked[:, None], np.nan, columns)
-    return columns[:, 0] if np.ndim(like) == 1 else columns
+    return columns[:, 0] if is_one_column(like) else columns
 
 
 class ConditionalCDF(Protocol):
@@ -242,7 +254,10 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
         return self._each([cdf.cdf for cdf in self.cdfs_], scores, protected)
 
     def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
-        """Return the scores whose `transform` is `levels`."""
+        """Return the scores whose `transform` is `levels`.
+
+        No score has the levels 0 and 1: they give the ends of the range of the fit.
+        """
         check_is_fitted(self)
         columns = score_columns(levels, "levels")
         low, high = columns.min(initial=0), columns.max(initial=1)
@@ -251,17 +266,22 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
                 f"levels runs from {columns.min():g} to {columns.max():g}; expected decorrelated "
                 "scores on [0, 1]"
             )
-        return self._each([cdf.inverse for cdf in self.cdfs_], levels, protected, "levels")
+        inverses = [partial(_inverse, cdf) for cdf in self.cdfs_]
+        return self._each(inverses, levels, protected, "levels")
 
-    def threshold(self, efficiency: float, protected: Any) -> Floats:
+    def threshold(self, efficiency: ArrayLike, protected: Any) -> Floats:
         """Return the score cut that keeps a fraction of the background at each protected value.
 
         Never beyond the scores of the fit: a smaller efficiency than they resolve gives the
-        largest of them.
+        largest of them. Of m efficiencies it returns all cuts, (n, m), or (n, k, m) for k scores.
         """
         check_is_fitted(self)
-        check_fraction(efficiency, "efficiency")
-        return self._in_range(np.full(self._shape(protected), 1 - efficiency), protected)
+
+        def cut(share: float) -> Floats:
+            check_fraction(share, "efficiency")
+            return self._in_range(np.full(self._shape(protected), 1 - share), protected)
+
+        return at_each(cut, efficiency)
 
     def _in_range(self, levels: Floats, protected: Any) -> Floats:
         """Return the scores at these levels, kept to the range of the fit."""
@@ -332,6 +352,13 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
             cdf.graph(graph, score, features) for cdf, score in zip(self.cdfs_, scores, strict=True)
         ]
         return flat if mark is None else [score + mark for score in flat]
+
+
+def _inverse(cdf: ConditionalCDF, level: Floats, features: Floats) -> Floats:
+    score = cdf.inverse(level, features)
+    low, high = cdf.range
+    score[level == 0], score[level == 1] = low, high
+    return score
 
 
 class MisfitWarning(UserWarning):

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import Decorrelator
+from unsculpt.decorrelators.common.efficiencies import at_each
 from unsculpt.inputs import Floats, count_events, event_weights, with_weight
 from unsculpt.saving import Arrays, Json, Model, packed, unpacked
 
@@ -98,14 +99,21 @@ class Chain(Decorrelator):
         check_is_fitted(self)
         return _in_turn(self._inverses(self.steps, protected), levels)
 
-    def threshold(self, efficiency: float, protected: Any) -> Floats:
-        """Return the score cut that keeps a fraction of the background at each protected value."""
+    def threshold(self, efficiency: ArrayLike, protected: Any) -> Floats:
+        """Return the score cut that keeps a fraction of the background at each protected value.
+
+        Of m efficiencies it returns all cuts, along a last axis.
+        """
         check_is_fitted(self)
         *before, last = self.steps
         if not hasattr(last, "threshold"):
             raise TypeError(f"{type(last).__name__} has no threshold, so neither has the chain")
         inverses = self._inverses(before, protected)
-        return _in_turn([lambda share: last.threshold(share, protected), *inverses], efficiency)
+
+        def cut(share: float) -> Floats:
+            return _in_turn([lambda x: last.threshold(x, protected), *inverses], share)
+
+        return at_each(cut, efficiency)
 
     def variations(self, n: int) -> list[tuple[Chain, Chain]]:
         """Return those of the last step on top of the others, which stay as they are."""

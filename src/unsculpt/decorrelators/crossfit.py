@@ -24,6 +24,7 @@ from unsculpt.inputs import (
     as_array,
     count_events,
     in_order_of,
+    is_one_column,
     numbers,
     positive_total,
     protected_columns,
@@ -116,7 +117,7 @@ class CrossFit(Decorrelator):
         fold = _folds(self.folds, total, None, np.arange(total) if event is None else event)
         self._check_folds(fold[background], which="events" if counted.all() else COUNTED)
         positive_total(weight[background])
-        given = scores if classifier else columns.reshape(np.shape(as_array(scores, "scores")))
+        given = scores if classifier else columns[:, 0] if is_one_column(scores) else columns
 
         def events(rows: Mask) -> tuple[Any, Columns, Floats]:
             return _safe_indexing(given, np.flatnonzero(rows)), table[rows], weight[rows]
@@ -172,7 +173,7 @@ class CrossFit(Decorrelator):
         check_is_fitted(self)
         columns, _, marked = self._check(scores, self._first._along(protected))
         classifier = not isinstance(models_of(self.models_)[0], Decorrelator)
-        given = scores if classifier else columns.reshape(np.shape(as_array(scores, "scores")))
+        given = scores if classifier else columns[:, 0] if is_one_column(scores) else columns
         table = self._table(protected)
         return self._by_fold(
             lambda model, rows: model.transform(_safe_indexing(given, rows), table[rows]),
@@ -182,7 +183,7 @@ class CrossFit(Decorrelator):
 
     def threshold(
         self,
-        efficiency: float,
+        efficiency: ArrayLike,
         protected: Any,
         *,
         fold: ArrayLike | None = None,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from unsculpt.decorrelators.common.attributes import Continuous, Outside, ProtectedAttributes
 from unsculpt.decorrelators.common.shift import Shift, ShiftDecorrelator
 from unsculpt.graph import Graph, Value
-from unsculpt.inputs import Columns, Floats, in_order_of, numbers, protected_columns
+from unsculpt.inputs import Columns, Floats, in_order_of, is_one_column, numbers, protected_columns
 from unsculpt.saving import Arrays, Json
 
 
@@ -103,7 +103,7 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
             attributes_=attributes,
             inputs_=inputs,
             shifts_=[Line(float(slope), float(mean)) for slope in slopes],
-            one_column_=np.ndim(scores) == 1,
+            one_column_=is_one_column(scores),
         )
         return self
 

@@ -18,11 +18,12 @@ from unsculpt.decorrelators.common.attributes import (
     Outside,
     ProtectedAttributes,
 )
+from unsculpt.decorrelators.common.efficiencies import at_each
 from unsculpt.decorrelators.common.empirical import with_copies
 from unsculpt.decorrelators.common.shift import Shift, ShiftDecorrelator
 from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES
 from unsculpt.graph import Graph, Value
-from unsculpt.inputs import Floats, check_fraction, count_events
+from unsculpt.inputs import Floats, check_fraction, count_events, is_one_column
 from unsculpt.saving import Arrays, Json
 
 # Where the cut is measured if there are several attributes: at these many events.
@@ -157,13 +158,16 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
             attributes_=attributes,
             shifts_=_local_cuts(np.array(anchors), np.array(cuts).T, attributes),
             efficiency_=float(self.efficiency),
-            one_column_=np.ndim(scores) == 1,
+            one_column_=is_one_column(scores),
         )
         return self
 
-    def threshold(self, efficiency: float, protected: Any) -> Floats:
+    def threshold(self, efficiency: ArrayLike, protected: Any) -> Floats:
         """Return the cut on the old score that keeps the fitted fraction of the background."""
         check_is_fitted(self)
+        return at_each(lambda share: self._threshold(share, protected), efficiency)
+
+    def _threshold(self, efficiency: float, protected: Any) -> Floats:
         if not np.isclose(efficiency, self.efficiency_, rtol=0, atol=1e-9):
             raise ValueError(
                 f"efficiency is {efficiency}, but the cut was fitted at {self.efficiency_:g} and "

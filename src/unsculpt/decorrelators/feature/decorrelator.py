@@ -14,7 +14,7 @@ from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttribute
 from unsculpt.decorrelators.common.training import check_training, summary_of
 from unsculpt.decorrelators.feature.coordinates import FeatureCoordinates, base_of
 from unsculpt.decorrelators.feature.labels import distinct, label_column, places
-from unsculpt.inputs import Floats, Mask, count_events, score_columns, weight_column
+from unsculpt.inputs import Floats, Mask, count_events, is_one_column, score_columns, weight_column
 from unsculpt.saving import Arrays, Json
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class FeatureDecorrelator(Decorrelator):
             flow_=flow,
             history_={"train_loss": train_loss},
             training_=summary_of(train_loss, weight),
-            one_column_=np.ndim(features) == 1,
+            one_column_=is_one_column(features),
         )
         return self
 

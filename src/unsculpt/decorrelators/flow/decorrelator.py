@@ -14,7 +14,7 @@ from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttribute
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.training import check_training, summary_of, training_of
 from unsculpt.decorrelators.flow.cdf import FlowCDF
-from unsculpt.inputs import Floats
+from unsculpt.inputs import Floats, is_one_column
 from unsculpt.saving import Arrays, Json
 
 
@@ -166,7 +166,7 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
                 "best_epoch": fitted.best_epoch,
             },
             training_=summary_of(fitted.train_loss, weight),
-            one_column_=np.ndim(scores) == 1,
+            one_column_=is_one_column(scores),
         )
         return self
 

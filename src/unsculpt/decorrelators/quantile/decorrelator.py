@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import ScoreDecorrelator
 from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.efficiencies import at_each
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.training import check_training, training_of
 from unsculpt.decorrelators.quantile.cdf import QuantileCDF
 from unsculpt.decorrelators.quantile.coverage import Coverage, groups_of
 from unsculpt.graph import Graph, Value
-from unsculpt.inputs import Floats, event_weights
+from unsculpt.inputs import Floats, event_weights, is_one_column
 from unsculpt.saving import Arrays, Json
 
 
@@ -171,7 +172,7 @@ class QuantileDecorrelator(ScoreDecorrelator[QuantileCDF]):
             attributes_=attributes,
             cdfs_=cdfs,
             history_={"train_loss": fitted.train_loss},
-            one_column_=np.ndim(scores) == 1,
+            one_column_=is_one_column(scores),
         )
         return self
 
@@ -204,15 +205,17 @@ class QuantileDecorrelator(ScoreDecorrelator[QuantileCDF]):
             )
         return super().inverse_transform(levels, protected)
 
-    def threshold(self, efficiency: float, protected: Any) -> Floats:
+    def threshold(self, efficiency: ArrayLike, protected: Any) -> Floats:
         """Return the score cut that keeps a fraction of the background at each protected value.
 
-        One of the fitted quantiles has to be 1 - efficiency, unless `continuous`.
+        One of the fitted quantiles has to be 1 - efficiency, unless `continuous`. Of m efficiencies
+        it returns all cuts, (n, m), or (n, k, m) for k scores.
         """
         if self.continuous:
             return super().threshold(efficiency, protected)
         check_is_fitted(self)
-        return np.asarray(self._thresholds(protected)[..., self._position(1 - efficiency)])
+        cuts = self._thresholds(protected)
+        return at_each(lambda share: cuts[..., self._position(1 - share)], efficiency)
 
     def coverage(
         self,

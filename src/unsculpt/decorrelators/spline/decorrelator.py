@@ -37,6 +37,7 @@ from unsculpt.devices import cores
 from unsculpt.inputs import (
     Floats,
     count_events,
+    is_one_column,
     same_length,
     score_columns,
     weight_column,
@@ -140,7 +141,7 @@ class SplineDecorrelator(HistogramDecorrelator):
         fresh.coordinates_ = [
             EmpiricalCDF.measure(column, weight, sample_size=BINNING_EVENTS) for column in columns.T
         ]
-        fresh.one_column_ = np.ndim(scores) == 1
+        fresh.one_column_ = is_one_column(scores)
         fresh._forget()
         fresh._count(columns, protected, weight)
         self._keep(**vars(fresh) | {"cdfs_": fresh.cdfs_})

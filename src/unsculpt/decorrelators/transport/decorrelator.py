@@ -20,7 +20,7 @@ from unsculpt.decorrelators.transport.coordinates import (
     on_simplex,
     to_normal,
 )
-from unsculpt.inputs import Floats, Mask
+from unsculpt.inputs import Floats, Mask, is_one_column
 from unsculpt.saving import Arrays, Json
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class TransportDecorrelator(Decorrelator):
             base_=self.base,
             history_={"train_loss": learned.train_loss},
             training_=summary_of(learned.train_loss, weight),
-            one_column_=np.ndim(scores) == 1,
+            one_column_=is_one_column(scores),
         )
         return self
 
