@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
@@ -77,6 +78,20 @@ def source(path: Path, inside: str) -> Hdf5Source:
 def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
     """Start a file; give the function that adds rows to it."""
     flat_only(schema, "HDF5 as written here")
+    # Ctrl-C reaches the main thread alone. There h5py would swallow it and leave a hole.
+    with ThreadPoolExecutor(1) as other:
+        writer = _writer(path, inside, schema)
+        put = other.submit(writer.__enter__).result()
+        try:
+            yield lambda table: other.submit(put, table).result()
+        except BaseException as error:
+            other.submit(writer.__exit__, type(error), error, None)
+            raise
+        other.submit(writer.__exit__, None, None, None).result()
+
+
+@contextmanager
+def _writer(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
     with _Forgiving(path, "w+") as raw, h5py.File(raw, "w") as file:
         group = file.require_group(inside or "/")
         empty = schema.empty_table()
