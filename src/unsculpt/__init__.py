@@ -1,7 +1,6 @@
 """Takes a discriminant that sculpts a spectrum and returns one that does not."""
 
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +8,16 @@ if TYPE_CHECKING:
     from unsculpt.decorrelators import *  # noqa: F403
     from unsculpt.saving import load as load
 
-__version__ = version("unsculpt")
+    __version__: str
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for: who only wants help should not wait a second for SciPy."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        globals()[name] = version("unsculpt")
+        return globals()[name]
     if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module 'unsculpt' has no attribute {name!r}")
     if name.isidentifier() and find_spec(f"unsculpt.{name}"):

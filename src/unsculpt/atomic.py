@@ -1,29 +1,54 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and never in the place of what is read."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from uuid import uuid4
+from threading import Lock
+
+_drafts: set[Path] = set()
+_changing = Lock()  # held while a draft comes or takes its place
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a hidden name beside `path` to write to; what is there at the end takes its place.
 
-    An error, a kill or a power cut leaves `path` as it was.
+    An error, a kill or a power cut leaves `path` as it was. A symbolic link is followed; a device
+    is refused.
     """
-    path = Path(path)
+    name, path = path, Path(os.path.realpath(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} into")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{name} is not a file but a device or a folder; write to another name")
     # The ending stays: some writers choose the format by it.
-    draft = path.with_name(f".{path.stem}-{uuid4().hex}{path.suffix}")
+    draft = path.with_name(f".{path.stem}-{os.urandom(8).hex()}{path.suffix}")
     try:
+        with _changing:
+            _drafts.add(draft)
         yield draft
         with open(draft, "rb") as file:
             os.fsync(file.fileno())
-        os.replace(draft, path)
+        with _changing:
+            os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+        _drafts.discard(draft)
+
+
+def abandon_drafts() -> None:
+    """Remove what is half written, for a process about to end: from now on no file can change."""
+    _changing.acquire()
+    for draft in list(_drafts):
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def keep_inputs(output: str | os.PathLike[str], *inputs: str | os.PathLike[str]) -> None:
+    """Refuse an output that is one of the files the work reads, by whatever name."""
+    for path in inputs:
+        if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
+            raise ValueError(f"{output} is read from; write to another file")

@@ -79,8 +79,11 @@ def apply(
     check_folder(output)
     with explained(quiet=quiet):
         from unsculpt import files
+        from unsculpt.atomic import keep_inputs
 
         stream = files.scan(*events)
+        for _, target in files.targets(stream, output):
+            keep_inputs(target.path, model)
 
         fitted = load_decorrelator(model)
         source = dict(fitted.source_ or {})

@@ -40,8 +40,10 @@ def export(
         )
     with explained(quiet=quiet):
         import unsculpt as us
+        from unsculpt.atomic import keep_inputs
         from unsculpt.export import to_correctionlib, to_onnx, to_torchscript
 
+        keep_inputs(output, model)
         fitted, ending = us.load(model), output.suffix.lower()
         if ending == ".onnx":
             to_onnx(fitted, output, variations=variations)

@@ -149,9 +149,11 @@ def fit(
             "with --folds nothing is held out; leave one of them away", param_hint="--hold-out"
         )
     with explained(quiet=quiet):
+        from unsculpt.atomic import keep_inputs
         from unsculpt.files import ROW, cluster, read_sample, scan
 
         stream = scan(*events)
+        keep_inputs(output, *(location.path for location in stream.locations))
         source: dict[str, Any] = {
             "score": score,
             "protected": protect,

@@ -114,8 +114,10 @@ def report(
     }
     with explained(quiet=quiet):
         from unsculpt import files
+        from unsculpt.atomic import keep_inputs
 
         stream = files.scan(*events)
+        keep_inputs(output, model, *(location.path for location in stream.locations))
 
         fitted = load_decorrelator(model)
         remembered = fitted.source_ or {}

@@ -1,6 +1,6 @@
 """Events in files: ROOT, Parquet, Arrow, HDF5, CSV and npz, read and written in chunks."""
 
-from unsculpt.files.apply import Applied, apply
+from unsculpt.files.apply import Applied, apply, targets
 from unsculpt.files.arrays import ROW
 from unsculpt.files.expressions import Expression, parse
 from unsculpt.files.formats import create
@@ -18,4 +18,5 @@ __all__ = [
     "parse",
     "read_sample",
     "scan",
+    "targets",
 ]

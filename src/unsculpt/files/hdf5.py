@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
@@ -77,7 +78,21 @@ def source(path: Path, inside: str) -> Hdf5Source:
 def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
     """Start a file; give the function that adds rows to it."""
     flat_only(schema, "HDF5 as written here")
-    with _Forgiving(path, "w+") as raw, h5py.File(raw, "w") as file:
+    # Ctrl-C reaches the main thread alone. There h5py would swallow it and leave a hole.
+    with ThreadPoolExecutor(1) as other:
+        writer = _writer(path, inside, schema)
+        put = other.submit(writer.__enter__).result()
+        try:
+            yield lambda table: other.submit(put, table).result()
+        except BaseException as error:
+            other.submit(writer.__exit__, type(error), error, None)
+            raise
+        other.submit(writer.__exit__, None, None, None).result()
+
+
+@contextmanager
+def _writer(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
+    with _Forgiving(path) as raw, h5py.File(raw, "w") as file:
         group = file.require_group(inside or "/")
         empty = schema.empty_table()
         for name in schema.names:
@@ -106,20 +121,41 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
 class _Forgiving(FileIO):
     """A file that keeps what went wrong to itself until asked.
 
-    HDF5 takes Python down with it if the disk is full when it closes a file.
+    HDF5 takes Python down with it if the disk is full when it closes a file, or if it does not find
+    again what it wrote: what has no room on the disk stays in memory until then.
     """
 
     error: OSError | None = None
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "w+")
+        self.without_room: list[tuple[int, bytes]] = []
+
     def write(self, data: Any) -> int:
-        """Write all, or remember why not."""
+        """Write all, or remember it and why not."""
         rest = memoryview(data).cast("B")
         try:
             while rest and not self.error:
                 rest = rest[super().write(rest) :]
         except OSError as error:
             self.error = error
+        if rest:
+            start = self.tell()
+            self.without_room.append((start, bytes(rest)))
+            self.seek(start + len(rest))
         return len(data)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what was written, wherever it is."""
+        view, start = memoryview(buffer).cast("B"), self.tell()
+        read = super().readinto(view) or 0
+        for at, data in self.without_room:
+            first, last = max(at, start), min(at + len(data), start + len(view))
+            if first < last:
+                view[first - start : last - start] = data[first - at : last - at]
+                read = max(read, last - start)
+        self.seek(start + read)
+        return read
 
     def truncate(self, size: int | None = None) -> int:
         """Make the file as long as this, or remember why not."""

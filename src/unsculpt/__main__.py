@@ -1,0 +1,61 @@
+"""The `unsculpt` command: stops at once when asked to, then is `unsculpt.cli`."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+from threading import Thread
+
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C and SIGTERM end it at any moment, its imports included."""
+    stop_when_asked()
+    from unsculpt.cli import app
+
+    app(prog_name="unsculpt")
+
+
+def stop_when_asked() -> None:
+    """Have a thread wait for signals and end the process.
+
+    Python tells its main thread of a signal once that comes back from compiled code, and libraries
+    swallow the exception, or crash when their threads outlive the interpreter. This asks none of
+    them: drafts go, names hold what they held before.
+    """
+    asked, tell = os.pipe()
+    os.set_blocking(tell, False)
+    for number in STOPS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _leave_it_to_the_thread)
+    signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+    Thread(target=_stop, args=(asked,), daemon=True).start()
+    # Runs last, as it is the first: the work is done, and what is left are milliseconds.
+    atexit.register(_too_late)
+
+
+def _leave_it_to_the_thread(number: int, frame: object) -> None:
+    """Only a signal that has a handler wakes the thread."""
+
+
+def _stop(asked: int) -> None:
+    while (number := os.read(asked, 1)[0]) not in STOPS:
+        pass
+    from unsculpt.atomic import abandon_drafts
+
+    abandon_drafts()
+    # A progress bar may have hidden the cursor.
+    tidy = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""
+    os.write(2, f"{tidy}interrupted\n".encode())
+    os._exit(128 + number)
+
+
+def _too_late() -> None:
+    for number in STOPS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+if __name__ == "__main__":
+    main()
