@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -83,21 +84,25 @@ def open_source(location: Location) -> Source:
     """Look into a file, in the format its name ends in."""
     with reading(location):
         source: Source = format_of(location).source(location.path, location.inside)
-        return source
+    twice = [name for name, times in Counter(source.columns).items() if times > 1]
+    if twice:
+        raise ValueError(f"{location} has more than one column {twice[0]!r}; rename all but one")
+    return source
 
 
 @contextmanager
 def reading(location: Location) -> Iterator[None]:
     """Say which file it was that could not be read.
 
-    Damage shows as anything, from zlib's errors to KeyErrors; a ValueError says enough by itself.
+    Damage shows as anything, from zlib's errors to KeyErrors; an error that names the file says
+    enough by itself.
     """
     try:
         yield
     except (FileNotFoundError, MemoryError):
         raise
     except Exception as error:
-        if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+        if isinstance(error, ValueError) and str(location.path) in str(error):
             raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{location} cannot be read: {reason}; is it whole?") from None
