@@ -121,7 +121,7 @@ def apply(
     if as_json:
         print_json(vars(done) | {"seconds": seconds})
     elif not quiet:
-        _print(done, seconds, outside or getattr(fitted, "outside", "clip"))
+        _print(done, seconds, outside or str(getattr(fitted, "outside", "clip")))
 
 
 def _print(done: Applied, seconds: float, outside: str) -> None:

@@ -168,7 +168,8 @@ class _Parser:
                 return lambda rows: reduce(np.logical_and, [part(rows) for part in both])
             case ast.Call(ast.Name(name), arguments, []):
                 return self.called(name, arguments)
-        raise self.error(f"{ast.unparse(node)!r} is not allowed in an expression")
+        one = "; name one at a time, repeating the option" if isinstance(node, ast.Tuple) else ""
+        raise self.error(f"{ast.unparse(node)!r} is not allowed in an expression{one}")
 
     def applied(self, function: Callable[..., Any], nodes: Sequence[ast.expr]) -> Compiled:
         parts = [self.compile(node) for node in nodes]

@@ -45,7 +45,7 @@ class Sample:
     event: NDArray[Any] | None
     rows: int
     dropped: int
-    others: int
+    others: int = 0
 
     def __getitem__(self, which: NDArray[Any]) -> Sample:
         """Return some of the events."""
