@@ -199,6 +199,8 @@ def _columns(fitted: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, An
         role: text or (None if role in of_files else fitted.get(role))
         for role, text in here.items()
     }
+    if here["background"] or here["background_files"] or here["signal_files"]:
+        source["signal"] = here["signal"]  # that of the fit went with its background
     if any(fitted.get(role) for role in of_files) and not (
         source["background"] or source["background_files"]
     ):

@@ -93,7 +93,10 @@ def warn_of_low_auc(sample: Sample, scores: list[str]) -> list[str]:
     notes = []
     columns = sample.scores.reshape(len(sample.label), -1)
     for name, column in zip(scores, columns.T, strict=True):
-        area = metrics.auc(column, sample.label, sample_weight=sample.weight)
+        try:
+            area = metrics.auc(column, sample.label, sample_weight=sample.weight)
+        except ValueError:  # of weights that cancel: who needs the number says so
+            continue
         if area < 0.5:
             notes.append(
                 f"signal has a lower {name} than background, AUC {area:.2f}; is --signal what it "

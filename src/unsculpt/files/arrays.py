@@ -88,6 +88,8 @@ def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:
     Beside lists, a number of the event counts for each entry of its list.
     """
     if not any(isinstance(value, ak.Array) for value in values):
+        if any(value.ndim > 1 for value in values):
+            raise ValueError("a column holds an array for each event; expected one number")
         return list(values), None
     try:
         together = ak.broadcast_arrays(*values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -30,6 +31,8 @@ FORMATS = {
 }
 # Where in a file a table was, kept with its schema: the table goes to the same place in a new file.
 INSIDE, KIND = b"unsculpt.inside", b"unsculpt.kind"
+# Names that a format would cut or take for a path.
+LOST = {"hdf5": r"/|\0|^\.*$", "npz": r"\0", "root": r"^/|\0"}
 
 Put = Callable[[pa.Table], None]
 
@@ -123,6 +126,12 @@ def create(output: str | os.PathLike[str] | Location, schema: pa.Schema) -> Iter
     """
     location = output if isinstance(output, Location) else Location.parse(output)
     form = format_of(location)
+    for name in schema.names:
+        kind = form.__name__.rpartition(".")[2]
+        if kind in LOST and re.search(LOST[kind], name):
+            raise ValueError(
+                f"{location.path} cannot hold a column called {name!r}; rename it, or write Parquet"
+            )
     inside = location.inside or (schema.metadata or {}).get(INSIDE, b"").decode()
     with atomic_write(location.path) as draft, form.sink(draft, inside, schema) as put:
         yield put

@@ -48,7 +48,6 @@ def judge(path: Path, output: Path, *, console: Console | None = None) -> Result
             "protected": columns,
             "background": "label == 0",
             "signal": "label == 1",
-            "signal": "label == 1",
             "weight": "weight" if "weight" in has else None,
         },
     )
