@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.atomic import atomic_write
 
-FORMAT = 1
+FORMAT = 2  # 1 may have no checksum
 _KEY = "unsculpt"
 
 Arrays = dict[str, NDArray[Any]]
@@ -164,8 +164,9 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Arrays, Json]:
             f"this is unsculpt {version('unsculpt')}, which reads up to format {FORMAT}: "
             "upgrade with pip install -U unsculpt"
         )
-    written = metadata.pop("sha256", None)  # files of earlier versions have none
-    if written is not None and written != _checksum(metadata, arrays):
+    written = metadata.pop("sha256", None)
+    # The files of the first versions have none, nor does one whose key was changed.
+    if written != _checksum(metadata, arrays) and not (written is None and metadata["format"] == 1):
         raise ValueError(
             f"{path} is a corrupt model file: its checksum does not fit its content; take another "
             "copy of it, or fit and save the model again"

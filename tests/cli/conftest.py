@@ -54,6 +54,7 @@ def model(events, tmp_path_factory):
     spline = SplineDecorrelator()
     spline.fit(background["tagger"].to_numpy(), background.select(["mass"]).to_pandas())
     spline.source_ = {"score": ["tagger"], "protected": ["mass"], "background": "label == 0"}
+    spline.source_["signal"] = "label == 1"
     spline.source_ |= {"events": 800, "files": ["a.root"]}
     path = tmp_path_factory.mktemp("model") / "w.unsculpt"
     spline.save(path)

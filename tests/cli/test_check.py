@@ -5,7 +5,8 @@ import pytest
 
 from unsculpt.datasets import toys
 
-COLUMNS = ["--score", "tagger", "--protect", "mass", "--background", "label == 0"]
+SAMPLES = ["--background", "label == 0", "--signal", "label == 1"]
+COLUMNS = ["--score", "tagger", "--protect", "mass", *SAMPLES]
 
 
 @pytest.fixture
@@ -30,6 +31,9 @@ def test_it_answers_scripts(unsculpt, path):
 
 
 def test_without_signal_it_is_refused(unsculpt, path):
-    answer = unsculpt("check", path, *COLUMNS[:4], "--background", "label >= 0")
+    answer = unsculpt("check", path, *COLUMNS[:4], "--background", "label == 0")
+    assert answer.exit_code == 1
+    assert "it is not said which events are signal" in answer.output
+    answer = unsculpt("check", path, *COLUMNS, "--signal", "label == 5")
     assert answer.exit_code == 1
     assert "there is no signal among" in answer.output

@@ -12,7 +12,8 @@ import pytest
 import unsculpt as us
 from unsculpt.datasets import toys
 
-COLUMNS = ["--score", "tagger", "--protect", "mass", "--background", "label == 0"]
+SAMPLES = ["--background", "label == 0", "--signal", "label == 1"]
+COLUMNS = ["--score", "tagger", "--protect", "mass", *SAMPLES]
 COLUMNS += ["--method", "spline"]
 
 
@@ -30,7 +31,7 @@ def test_tells_what_it_read_fitted_and_found(unsculpt, events, save, tmp_path):
         "score": ["tagger"],
         "protected": ["mass"],
         "background": "label == 0",
-        "signal": None,
+        "signal": "label == 1",
         "weight": "mass",
         "events": model.events_,
         "files": [str(tmp_path / "1.root"), str(tmp_path / "2.root")],
@@ -210,7 +211,7 @@ def test_nan_scores(unsculpt, events, save, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ([], "events"),
+        (["a.root"], "--score"),
         (["a.root", "--protect", "mass", "-o", "x"], "--score"),
         (["a.root", *COLUMNS, "-o", "missing/x"], "--output"),
         (["a.root", *COLUMNS, "-o", "."], "--output"),

@@ -15,7 +15,8 @@ from unsculpt.datasets import toys
 from unsculpt.files import Sample, scan
 from unsculpt.inputs import Columns
 
-COLUMNS = ["--score", "tagger", "--protect", "mass", "--background", "label == 0"]
+SAMPLES = ["--background", "label == 0", "--signal", "label == 1"]
+COLUMNS = ["--score", "tagger", "--protect", "mass", *SAMPLES]
 FOLDS = ["--method", "knn", "--folds", 3]
 
 
@@ -162,7 +163,7 @@ def test_a_report_on_the_events_of_the_fit(unsculpt, numbered, save, tmp_path, m
     [
         (["--fold-by", "evnt"], "there is no column 'evnt'; did you mean 'event'?"),
         (["--fold-by", "mass"], "mass is 61.5 and the like in"),
-        (["--fold-by", "channel"], "channel holds text such as"),
+        (["--fold-by", "channel"], "channel is 'muon' in row 1 of"),
         (["--fold-by", "3 * event"], "fold 1 of 3 has 0 background events; expected at least 10"),
         (["--folds", 900], "scores has 800 events; a fit needs at least 10 of background in each"),
     ],

@@ -13,6 +13,8 @@ from unsculpt.datasets import toys
 from unsculpt.plots.axis import Axis
 from unsculpt.report.pictures import pictures
 
+SAMPLES = "--background", "label == 0", "--signal", "label == 1"
+
 
 @pytest.fixture
 def two_pictures(monkeypatch):
@@ -131,7 +133,7 @@ def test_warns_of_the_events_of_the_fit(
 ):
     monkeypatch.chdir(tmp_path)
     save(events, "a.parquet")
-    fitted = "--score", "tagger", "--protect", "mass", "--background", "label == 0"
+    fitted = "--score", "tagger", "--protect", "mass", *SAMPLES
     assert unsculpt("fit", "a.parquet", *fitted, "-o", "w.unsculpt").exit_code == 0
     if moved:
         (tmp_path / "elsewhere").mkdir()
@@ -176,6 +178,7 @@ def test_a_pipeline_can_require_flatness(unsculpt, tmp_path, monkeypatch):
     columns = {"tagger": toy.score, "mass": toy.protected, "label": toy.label.astype("i4")}
     pq.write_table(pa.table(columns), tmp_path / "many.parquet")
     source = {"score": ["tagger"], "protected": ["mass"], "background": "label == 0"}
+    source["signal"] = "label == 1"
 
     def report(model, *options):
         model.source_ = source
@@ -202,7 +205,7 @@ def test_a_pipeline_can_require_flatness(unsculpt, tmp_path, monkeypatch):
 
 def test_a_blinded_window_stays_closed(unsculpt, events, save, tmp_path, two_pictures):
     path, model = save(events, "a.parquet"), tmp_path / "w.unsculpt"
-    columns = "--score", "tagger", "--protect", "mass", "--background", "label == 0"
+    columns = "--score", "tagger", "--protect", "mass", *SAMPLES
     unsculpt("fit", path, *columns, "--blind", "70 < mass < 100", "-o", model)
     mass = events["mass"].to_numpy()
     outside = int(((mass <= 70) | (mass >= 100)).sum())
@@ -215,7 +218,7 @@ def test_a_blinded_window_stays_closed(unsculpt, events, save, tmp_path, two_pic
 @pytest.mark.slow
 def test_a_blinded_window_is_opened_on_request(unsculpt, events, save, tmp_path):
     path, model = save(events, "a.parquet"), tmp_path / "w.unsculpt"
-    columns = "--score", "tagger", "--protect", "mass", "--background", "label == 0"
+    columns = "--score", "tagger", "--protect", "mass", *SAMPLES
     unsculpt("fit", path, *columns, "--blind", "70 < mass < 100", "-o", model)
     answer = unsculpt("report", model, path, "--unblind", "-o", tmp_path / "r.html")
     assert "Wrote a report on 1,000 events" in answer.output

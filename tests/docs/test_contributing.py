@@ -64,7 +64,7 @@ folder = sys.argv[1] + "/"
 for command in (
     ["fit", "--help"],
     ["fit", "events.parquet", "--score", "tagger", "--protect", "mass", "--background",
-     "label == 0", "--method", "linear", "-o", "w.unsculpt"],
+     "label == 0", "--signal", "label == 1", "--method", "linear", "-o", "w.unsculpt"],
     ["apply", "w.unsculpt", "events.parquet", "-o", "flat.parquet"],
     ["report", "w.unsculpt", "events.parquet", "-o", "report.html"],
     ["export", "w.unsculpt", "-o", "w.onnx"],

@@ -1,5 +1,7 @@
 """The `unsculpt` command: one file a command, thin over the library."""
 
+from typing import Annotated
+
 import typer
 
 from unsculpt.cli.apply import apply
@@ -19,5 +21,25 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"unsculpt {version('unsculpt')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Take a discriminant that sculpts a spectrum and return one that does not."""
+
+
 for command in (demo, fit, apply, report, export, check, info, generate, reproduce):
     app.command(epilog=EXIT_CODES, cls=FitCommand if command is fit else None)(command)

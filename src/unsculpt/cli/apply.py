@@ -55,6 +55,16 @@ def apply(
         Literal["raise", "keep"],
         typer.Option(help="NaN or infinite scores and attributes: an error, or NaN in the output."),
     ] = "raise",
+    outside: Annotated[
+        Literal["clip", "raise", "nan"] | None,
+        typer.Option(
+            help="Protected values beyond the fitted range: as the fit was told, if not given."
+        ),
+    ] = None,
+    selected_only: Annotated[
+        bool,
+        typer.Option("--selected-only", help="NaN for events that are not of the fit's selection."),
+    ] = False,
     variations: Variations = 0,
     fold_by: FoldBy = None,
     scheduler: Scheduler = None,
@@ -95,6 +105,8 @@ def apply(
             "names": name or (),
             "source": source if {"score", "protected"} <= source.keys() else None,
             "nan": nan,
+            "outside": outside,
+            "selected_only": selected_only,
             "variations": variations,
         }
         with (
@@ -112,7 +124,7 @@ def apply(
     if as_json:
         print_json(vars(done) | {"seconds": seconds})
     elif not quiet:
-        _print(done, seconds, getattr(fitted, "outside", "clip"))
+        _print(done, seconds, outside or str(getattr(fitted, "outside", "clip")))
 
 
 def _print(done: Applied, seconds: float, outside: str) -> None:
@@ -129,6 +141,8 @@ def _print(done: Applied, seconds: float, outside: str) -> None:
     )
     if done.missing:
         console.print(f"{done.missing:,} of {done.scores:,} were NaN or infinite and stay NaN.")
+    if done.unselected:
+        console.print(f"{done.unselected:,} of {done.scores:,} are not selected and stay NaN.")
     for name, count in done.outside.items():
         console.print(
             f"{escape(name)} was outside the fitted range in {count:,} of {done.scores:,}: "

@@ -6,8 +6,28 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from unsculpt.cli.fit import first_that_fits, known_method, new_decorrelator
-from unsculpt.cli.shared import Events, Json, Quiet, explained, print_json, progress
+from unsculpt.cli.fit import (
+    first_that_fits,
+    known_attributes,
+    known_method,
+    new_decorrelator,
+    parsed_settings,
+)
+from unsculpt.cli.shared import (
+    BackgroundFiles,
+    CategoricalNames,
+    Json,
+    Quiet,
+    Selection,
+    Settings,
+    Signal,
+    SignalFiles,
+    SomeEvents,
+    explained,
+    print_json,
+    progress,
+    warn_of_low_auc,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,7 +36,6 @@ if TYPE_CHECKING:
 
 
 def check(
-    events: Events,
     score: Annotated[str, typer.Option(help="The score, as a column or an expression.")],
     protect: Annotated[
         list[str],
@@ -25,13 +44,14 @@ def check(
             "is searched for along the first."
         ),
     ],
+    events: SomeEvents = None,
+    selection: Selection = None,
     background: Annotated[
-        str, typer.Option(help="Which events are background, such as 'label == 0'.")
-    ],
-    signal: Annotated[
-        str | None,
-        typer.Option(help="Which are signal; those that are not background if not given."),
+        str | None, typer.Option(help="Which events are background, such as 'label == 0'.")
     ] = None,
+    signal: Signal = None,
+    background_files: BackgroundFiles = None,
+    signal_files: SignalFiles = None,
     weight: Annotated[str | None, typer.Option(help="Event weights, positive ones.")] = None,
     strength: Annotated[
         list[float] | None,
@@ -47,6 +67,8 @@ def check(
         str | None,
         typer.Option(callback=known_method, help="How to decorrelate, as for 'unsculpt fit'."),
     ] = None,
+    settings: Settings = None,
+    categorical: CategoricalNames = None,
     nan: Annotated[
         Literal["raise", "drop"],
         typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
@@ -64,27 +86,39 @@ def check(
     \b
     Example:
       unsculpt check mc.root --score tagger --protect mass \\
-          --background 'label == 0' --strength 0.01 --strength 0.05
+          --background 'label == 0' --signal 'label == 1' \\
+          --strength 0.01 --strength 0.05
     """  # noqa: D301
     with explained(quiet=quiet):
-        from unsculpt.files import read_sample, scan
+        from unsculpt.files import read_sample, scan_samples
 
-        stream = scan(*events)
+        if not signal and not signal_files:
+            raise ValueError("it is not said which events are signal; expected --signal or files")
+        stream = scan_samples(events or [], background_files or [], signal_files or [])
+        known_attributes(categorical or [], protect)
+        if settings:
+            method = method or "spline"
+        parameters = parsed_settings(settings or [], method)
         source = {
             "score": [score],
             "protected": protect,
             "background": background,
             "signal": signal,
             "weight": weight,
+            "selection": selection,
+            "background_files": background_files,
+            "signal_files": signal_files,
+            "categorical": categorical,
         }
         with progress("Reading", stream.rows) as advance:
             sample = read_sample(stream, source, nan=nan, advance=advance)
+        notes = warn_of_low_auc(sample, [score])
 
         from unsculpt.report.injection import inject_signal
 
         def found_by(name: str) -> list[Injected]:
             return inject_signal(
-                new_decorrelator(name, sample, seed=seed),
+                new_decorrelator(name, sample, parameters, categorical or (), seed=seed),
                 sample.scores,
                 sample.protected,
                 sample.label,
@@ -96,7 +130,7 @@ def check(
 
         found = first_that_fits(found_by, method)
     if as_json:
-        print_json({"injected": [one.plain() for one in found]})
+        print_json({"injected": [one.plain() for one in found], "notes": notes})
     elif not quiet:
         from rich.console import Console
 

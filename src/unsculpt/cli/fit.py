@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
+import ast
+import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 from typer.core import TyperCommand
 
 from unsculpt.cli.shared import (
-    Events,
+    BackgroundFiles,
+    CategoricalNames,
     Json,
     Quiet,
     Scheduler,
+    Selection,
+    Settings,
+    Signal,
+    SignalFiles,
+    SomeEvents,
     Workers,
     check_file,
     cluster_if_any,
     explained,
     print_json,
     progress,
+    warn_of_low_auc,
 )
 
 T = TypeVar("T")
+FEW_VALUES = 10  # of whole numbers, that categories may be
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -61,7 +82,6 @@ def known_method(name: str | None) -> str | None:
 
 
 def fit(
-    events: Events,
     score: Annotated[
         list[str], typer.Option(help="The score, as a column or an expression; may be repeated.")
     ],
@@ -70,14 +90,15 @@ def fit(
         typer.Option(help="What the score shall not know, likewise; text makes categories."),
     ],
     output: Annotated[str, typer.Option("--output", "-o", help="The model file to write.")],
+    events: SomeEvents = None,
+    selection: Selection = None,
     background: Annotated[
         str | None,
         typer.Option(help="Which events are background, such as 'label == 0'; all if not given."),
     ] = None,
-    signal: Annotated[
-        str | None,
-        typer.Option(help="Which are signal; those that are not background if not given."),
-    ] = None,
+    signal: Signal = None,
+    background_files: BackgroundFiles = None,
+    signal_files: SignalFiles = None,
     weight: Annotated[str | None, typer.Option(help="Event weights, of either sign.")] = None,
     blind: Annotated[
         str | None,
@@ -86,6 +107,8 @@ def fit(
         ),
     ] = None,
     method: Annotated[str | None, typer.Option(callback=known_method, metavar="METHOD")] = None,
+    settings: Settings = None,
+    categorical: CategoricalNames = None,
     outside: Annotated[
         Literal["clip", "raise", "nan"],
         typer.Option(help="Protected values beyond the fitted range, when the model is applied."),
@@ -129,13 +152,18 @@ def fit(
     is judged is the one that is written. It remembers its columns:
     'unsculpt apply' needs the model and events alone.
 
+    --selection holds for every event. All that is selected is background,
+    unless --background or --background-files say what is; signal is what
+    --signal or --signal-files say and is only for the numbers at the end.
+
     \b
     Examples:
       unsculpt fit events.root --score tagger --protect mass \\
-          --background 'label == 0' -o w.unsculpt
-      unsculpt fit 'run*.root:Events' --score 'log(dnn)' \\
+          --background 'label == 0' --signal 'label == 1' -o w.unsculpt
+      unsculpt fit --background-files 'QCD*.root:Events' \\
+          --signal-files W.root:Events --score 'log(dnn)' \\
           --protect mass --protect pt --weight w \\
-          --background 'process == "qcd" and pt > 300' -o dnn.unsculpt
+          --selection 'pt > 300' -o dnn.unsculpt
       unsculpt fit events.root --score tagger --protect mass \\
           --background 'label == 0' --folds 5 --fold-by event -o w.unsculpt
       unsculpt fit data.root --score tagger --protect mass \\
@@ -150,9 +178,9 @@ def fit(
         )
     with explained(quiet=quiet):
         from unsculpt.atomic import keep_inputs
-        from unsculpt.files import ROW, cluster, read_sample, scan
+        from unsculpt.files import ROW, cluster, read_sample, scan_samples
 
-        stream = scan(*events)
+        stream = scan_samples(events or [], background_files or [], signal_files or [])
         keep_inputs(output, *(location.path for location in stream.locations))
         source: dict[str, Any] = {
             "score": score,
@@ -161,12 +189,22 @@ def fit(
             "signal": signal,
             "weight": weight,
         }
-        if blind is not None:
-            source["blind"] = blind
+        more = {
+            "selection": selection,
+            "background_files": background_files,
+            "signal_files": signal_files,
+            "categorical": categorical,
+            "blind": blind,
+        }
+        source |= {role: given for role, given in more.items() if given}
+        known_attributes(categorical or [], protect)
         if folds is not None:
             source["fold_by"] = fold_by or ROW
         if method is None and len(protect) > 2:
             method = "flow"
+        if settings:
+            method = method or "spline"
+        parameters = parsed_settings(settings or [], method)
         clustered = scheduler is not None or workers is not None
         # One histogram has no folds.
         to_read, to_count = _shares(stream, method, clustered and folds is None)
@@ -185,10 +223,18 @@ def fit(
                 held, to_fit = background_events, sample[background_events]
             if not quiet and not as_json:
                 _print_read(to_read, sample)
+            notes = warn_of_low_auc(sample, score)
+            notes += suggest_categories(sample, source)
             start = time.perf_counter()
             # Only splines can count on a cluster: there is no other way to fall back to.
             model: Any = _fit(
-                "spline" if to_count else method, folds, to_fit, outside=outside, seed=seed
+                "spline" if to_count else method,
+                folds,
+                to_fit,
+                parameters,
+                chosen=categorical or (),
+                outside=outside,
+                seed=seed,
             )
             fitted_on = len(to_fit.scores)
             if client is not None and to_count:
@@ -211,6 +257,7 @@ def fit(
             "files": len(stream.sources),
             "rows": sample.rows,
             "dropped": sample.dropped,
+            "others": sample.others,
             "background": int(background_events.sum()),
             "signal": int((~background_events).sum()),
             "fitted_on": fitted_on,
@@ -218,6 +265,7 @@ def fit(
             "seconds": time.perf_counter() - start,
             "judged": [],
             "flatness": [],
+            "notes": notes,
         }
         lines = []
         if held.any():
@@ -257,12 +305,19 @@ def _some(events: int, fraction: float, seed: int) -> NDArray[np.bool_]:
     return np.random.default_rng([seed, 3]).uniform(size=events) < fraction
 
 
-def _fit(method: str | None, folds: int | None, sample: Sample, **options: Any) -> Decorrelator:
+def _fit(
+    method: str | None,
+    folds: int | None,
+    sample: Sample,
+    parameters: dict[str, Any],
+    **options: Any,
+) -> Decorrelator:
     """Fit the method, or the default one."""
     from unsculpt.decorrelators import CrossFit
 
     def fitted(name: str) -> Decorrelator:
-        model, events = new_decorrelator(name, sample, **options), (sample.scores, sample.protected)
+        model = new_decorrelator(name, sample, parameters, **options)
+        events = sample.scores, sample.protected
         if folds is None:
             return model.fit(*events, sample_weight=sample.weight)
         crossed = CrossFit(model, folds)
@@ -283,16 +338,115 @@ def first_that_fits(work: Callable[[str], T], method: str | None) -> T:
         return work("flow")
 
 
-def new_decorrelator(method: str, sample: Sample, **options: Any) -> Decorrelator:
-    """Return a decorrelator with those of the options it has."""
+def new_decorrelator(
+    method: str,
+    sample: Sample,
+    parameters: dict[str, Any],
+    chosen: Sequence[str] = (),
+    **options: Any,
+) -> Decorrelator:
+    """Return a decorrelator with these parameters, and those of the options it has.
+
+    Args:
+        method: its name.
+        sample: the events; text makes categories.
+        parameters: what the user has set.
+        chosen: further attributes that are categories.
+        options: what not every method has.
+    """
     from unsculpt.decorrelators.base import methods
 
     kind: Any = methods()[method]
-    text = [name for name, column in sample.protected.items() if column.dtype.kind in "US"]
-    options |= {"categorical": text} if text else {}
     known = kind().get_params()
-    new: Decorrelator = kind(**{name: value for name, value in options.items() if name in known})
+    columns = sample.protected
+    named = [name for name in columns if name in chosen or columns[name].dtype.kind in "US"]
+    if chosen and "categorical" not in known:
+        raise ValueError(f"--method {method} knows no categories; leave --categorical away")
+    options |= {"categorical": named} if named else {}
+    new: Decorrelator = kind(
+        **{name: value for name, value in options.items() if name in known} | parameters
+    )
     return new
+
+
+def known_attributes(categorical: Sequence[str], protect: Sequence[str]) -> None:
+    """Refuse a category that is not protected."""
+    for name in categorical:
+        if name not in protect:
+            raise ValueError(
+                f"--categorical {name} is not protected; expected one of {', '.join(protect)}"
+            )
+
+
+def parsed_settings(settings: Sequence[str], method: str | None) -> dict[str, Any]:
+    """Return the parameters that --set names, checked against those of the method."""
+    if not settings:
+        return {}
+    from unsculpt.decorrelators.base import methods
+
+    kind: Any = methods()[method or "spline"]
+    types = get_type_hints(kind.__init__, vars(sys.modules[kind.__module__]) | {"Any": Any})
+    own = ("seed", "outside", "categorical")  # which have options
+    known = [name for name in kind().get_params() if name not in own]
+    parameters = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ValueError(f"--set {setting!r} should be NAME=VALUE, such as epochs=20")
+        if name in own:
+            raise ValueError(f"--set {setting}: there is an option --{name}, if the method has it")
+        if name not in known:
+            raise ValueError(
+                f"--set {setting}: {kind.__name__} has no parameter {name!r}; it has "
+                + (", ".join(known) or "none that can be set")
+            )
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            value = text
+        if not _is_a(value, types.get(name, Any)):
+            expected = str(kind.__init__.__annotations__[name])
+            raise ValueError(f"--set {setting}: {name} is {value!r}; expected {expected}")
+        parameters[name] = value
+    return parameters
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    """Return whether a value is of an annotated type, as far as our parameters have them."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if kind in (None, type(None)):
+        return value is None
+    if origin is Literal:
+        return value in parts
+    if origin in (Union, UnionType):
+        return any(_is_a(value, part) for part in parts)
+    if origin is not None:  # a sequence of numbers
+        several = isinstance(value, list | tuple) and (len(parts) < 2 or len(value) == len(parts))
+        return several and all(_is_a(each, parts[0]) for each in value)
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, int | float if kind is float else kind)
+
+
+def suggest_categories(sample: Sample, source: dict[str, Any]) -> list[str]:
+    """Say so where an attribute is a number but may be meant as a category."""
+    import numpy as np
+
+    notes = []
+    for name, column in sample.protected.items():
+        if column.dtype.kind not in "biu" or name in source.get("categorical", ()):
+            continue
+        values = np.unique(column)
+        if len(values) <= FEW_VALUES:
+            notes.append(
+                f"{name} has the values {', '.join(map(str, values))} alone and is taken as a "
+                f"scale; if they are categories, say so with --categorical {name}"
+            )
+    for note in notes:
+        typer.echo(f"Note: {note}", err=True)
+    return notes
 
 
 def _unless_impossible(judge: Callable[..., list[Any]], *events: Any) -> list[Any]:
@@ -308,9 +462,10 @@ def _print_read(stream: Stream, sample: Sample) -> None:
     signal = int(sample.label.sum())
     files = f"{len(stream.sources)} file{'s'[: len(stream.sources) - 1]}"
     dropped = f", {sample.dropped:,} dropped as NaN or infinite" if sample.dropped else ""
+    others = f", {sample.others:,} neither or not selected" if sample.others else ""
     typer.echo(
         f"Read {sample.rows:,} rows of {files}: {len(sample.label) - signal:,} background, "
-        f"{signal:,} signal{dropped}."
+        f"{signal:,} signal{dropped}{others}."
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unsculpt.cli.shared import Json, Quiet, explained, print_json
+from unsculpt.cli.shared import Json, Quiet, explained, print_json, printable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,7 +92,7 @@ def _print(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], console: C
         "written by": f"unsculpt {metadata['version']}, {size:.1f} MB",
         "score": _scores(arrays, columns.get("score")),
         "protected": _protected(metadata.get("protected", []), columns.get("protected")),
-        **{role: columns.get(role) for role in ("background", "signal", "weight")},
+        **{role: columns.get(role) for role in ("selection", "background", "signal", "weight")},
         "folds": _folds(len(folds), columns.get("fold_by")),
         "fitted on": _fitted_on(columns),
         "training": _listed(one.get("training", {})),
@@ -101,7 +101,7 @@ def _print(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], console: C
     grid = Table.grid(padding=(0, 2))
     for name, text in rows.items():
         if text:
-            grid.add_row(f"[bold]{name}[/bold]", escape(str(text)))
+            grid.add_row(f"[bold]{name}[/bold]", escape(printable(str(text))))
     console.print(grid)
 
 

@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from unsculpt.cli.shared import (
-    Events,
+    BackgroundFiles,
     FoldBy,
     Json,
     Quiet,
+    Selection,
+    Signal,
+    SignalFiles,
+    SomeEvents,
     check_file,
     explained,
     know_folds,
     load_decorrelator,
     print_json,
     progress,
+    warn_of_low_auc,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 
 def report(
     model: Annotated[str, typer.Argument(help="A model file.", show_default=False)],
-    events: Events,
+    events: SomeEvents = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="The HTML file to write.")
     ] = "report.html",
@@ -50,10 +55,10 @@ def report(
     background: Annotated[
         str | None, typer.Option(help="Which events are background here, likewise.")
     ] = None,
-    signal: Annotated[
-        str | None,
-        typer.Option(help="Which are signal here; those that are not background if not given."),
-    ] = None,
+    signal: Signal = None,
+    background_files: BackgroundFiles = None,
+    signal_files: SignalFiles = None,
+    selection: Selection = None,
     weight: Annotated[str | None, typer.Option(help="Event weights here, likewise.")] = None,
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
     label: Annotated[
@@ -97,8 +102,8 @@ def report(
     \b
     Examples:
       unsculpt report w.unsculpt test.root -o w-tagger.html
-      unsculpt report w.unsculpt qcd.parquet w.parquet --json \\
-          --background 'process == "qcd"'
+      unsculpt report w.unsculpt --json \\
+          --background-files 'qcd*.parquet' --signal-files w.parquet
       unsculpt report w.unsculpt test.root --title 'W tagger, run 3' \\
           --label mass='m_J [GeV]' --bins 50,60,70,80,100,150
     """  # noqa: D301
@@ -111,12 +116,15 @@ def report(
         "background": background,
         "signal": signal,
         "weight": weight,
+        "selection": selection,
+        "background_files": background_files,
+        "signal_files": signal_files,
     }
     with explained(quiet=quiet):
         from unsculpt import files
         from unsculpt.atomic import keep_inputs
 
-        stream = files.scan(*events)
+        stream = files.scan_samples(events or [], background_files or [], signal_files or [])
         keep_inputs(output, model, *(location.path for location in stream.locations))
 
         fitted = load_decorrelator(model)
@@ -138,6 +146,7 @@ def report(
                 f"no signal is left of {sample.rows:,} rows: {signal!r} holds for none; without "
                 "--signal the report is about background alone"
             )
+        notes += warn_of_low_auc(sample, source["score"])
 
         from rich.console import Console
 
@@ -187,7 +196,21 @@ def report(
 
 def _columns(fitted: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the columns to read, and what the model calls the protected ones."""
-    source = {role: text or fitted.get(role) for role, text in here.items()}
+    of_files = ("background_files", "signal_files")  # other ones here
+    source = {
+        role: text or (None if role in of_files else fitted.get(role))
+        for role, text in here.items()
+    }
+    if here["background"] or here["background_files"] or here["signal_files"]:
+        source["signal"] = here["signal"]  # that of the fit went with its background
+    if any(fitted.get(role) for role in of_files) and not (
+        source["background"] or source["background_files"]
+    ):
+        raise ValueError(
+            "the fit knew background by its files; say which they are here, with "
+            "--background-files (and --signal-files), or with --background"
+        )
+    source["categorical"] = fitted.get("categorical")
     if "fold_by" in fitted:
         source["fold_by"] = fitted["fold_by"]
     if not source["score"] or not source["protected"]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from unsculpt import Decorrelator
+    from unsculpt.files import Sample
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 the work failed or a score is not flat as required (the last line says "
@@ -24,6 +25,41 @@ Events = Annotated[
     list[str],
     typer.Argument(
         help="Files, patterns in quotes, trees in files: a.root 'run*.parquet' b.root:Events."
+    ),
+]
+SomeEvents = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Files, patterns in quotes, trees in files: a.root 'run*.parquet' b.root:Events.",
+        show_default=False,
+    ),
+]
+Selection = Annotated[
+    str | None,
+    typer.Option(help="Which events to look at, such as 'pt > 350'; holds for all of them."),
+]
+BackgroundFiles = Annotated[
+    list[str] | None,
+    typer.Option(help="Files of background, or a pattern in quotes; may be repeated."),
+]
+SignalFiles = Annotated[list[str] | None, typer.Option(help="Files of signal, likewise.")]
+Signal = Annotated[
+    str | None,
+    typer.Option(help="Which events are signal, such as 'label == 1'; none if not given."),
+]
+CategoricalNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--categorical",
+        help="A protected attribute whose numbers are categories; text always is. May be repeated.",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the method, such as epochs=20 or quantiles=0.5,0.9; may be repeated.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors alone.")]
@@ -48,6 +84,29 @@ FoldBy = Annotated[
 ]
 
 
+def warn_of_low_auc(sample: Sample, scores: list[str]) -> list[str]:
+    """Say so where background has the higher score: signal may not be what it should be."""
+    from unsculpt import metrics
+
+    if not sample.label.any() or sample.label.all():
+        return []
+    notes = []
+    columns = sample.scores.reshape(len(sample.label), -1)
+    for name, column in zip(scores, columns.T, strict=True):
+        try:
+            area = metrics.auc(column, sample.label, sample_weight=sample.weight)
+        except ValueError:  # of weights that cancel: who needs the number says so
+            continue
+        if area < 0.5:
+            notes.append(
+                f"signal has a lower {name} than background, AUC {area:.2f}; is --signal what it "
+                f"should be? If low is signal, use '-({name})' as the score"
+            )
+    for note in notes:
+        typer.echo(f"Warning: {note}", err=True)
+    return notes
+
+
 def know_folds(model: Decorrelator, source: dict[str, Any], fold_by: str | None) -> None:
     """Add to the columns what tells the folds of a CrossFit, or warn that nothing does."""
     from unsculpt.decorrelators import CrossFit
@@ -66,6 +125,11 @@ def know_folds(model: Decorrelator, source: dict[str, Any], fold_by: str | None)
         )
 
 
+def printable(text: str) -> str:
+    """Return text of a file with its control characters spelled out: a terminal obeys them."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
 @contextmanager
 def explained(*, quiet: bool = False) -> Iterator[None]:
     """Run a command: what goes wrong becomes one line and exit code 1."""
@@ -74,7 +138,7 @@ def explained(*, quiet: bool = False) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, ModuleNotFoundError) as error:
-        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
+        typer.echo(f"Error: {printable(' '.join(str(error).split()))}", err=True)
         raise typer.Exit(1) from None
 
 

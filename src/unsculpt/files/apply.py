@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,14 +18,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from unsculpt.decorrelators.base import Decorrelator, varied
-from unsculpt.decorrelators.common.attributes import OutsideWarning
-from unsculpt.files.arrays import numbered, side_by_side, to_arrow, with_row
+from unsculpt.decorrelators.common.attributes import Outside, OutsideWarning
+from unsculpt.files.arrays import FILE, ROW, placed, side_by_side, to_arrow
 from unsculpt.files.expressions import Expression, parse
 from unsculpt.files.formats import create
 from unsculpt.files.location import Location
 from unsculpt.files.prefetch import prefetch
 from unsculpt.files.sample import finite
-from unsculpt.files.stream import Stream
+from unsculpt.files.stream import Place, Stream
 from unsculpt.inputs import Columns, whole_numbers
 
 
@@ -35,6 +37,7 @@ class Applied:
         rows: how many rows it wrote.
         scores: how many scores it decorrelated: more or fewer than rows where they are lists.
         missing: how many of them were, or had attributes that were, NaN or infinite.
+        unselected: how many were left NaN, as they are not of the selection of the fit.
         outside: how many were outside the fitted range of each protected attribute.
         columns: the new columns.
         files: the files it wrote.
@@ -43,6 +46,7 @@ class Applied:
     rows: int = 0
     scores: int = 0
     missing: int = 0
+    unselected: int = 0
     outside: Counter[str] = field(default_factory=Counter)
     columns: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
@@ -56,6 +60,8 @@ def apply(
     names: Sequence[str] = (),
     source: dict[str, Any] | None = None,
     nan: Literal["raise", "keep"] = "raise",
+    outside: Outside | None = None,
+    selected_only: bool = False,
     variations: int = 0,
     advance: Callable[[int], object] = lambda rows: None,
 ) -> Applied:
@@ -66,15 +72,23 @@ def apply(
         events: the files.
         output: a file, or a folder to write each file into under its own name. What is written
             appears whole or not at all.
-        names: of the new columns; that of the score with `_flat` behind it if not given.
+        names: of the new columns; that of the score with `_flat` behind it if not given. What is
+            no letter, digit or underscore in an expression becomes an underscore.
         source: the columns to use, as the model's `source_` has them, which is the default.
         nan: whether NaN or infinite scores and attributes are an error or give NaN.
+        outside: instead of what the model says of protected values beyond the fit.
+        selected_only: whether events that are not of the selection of the fit become NaN.
         variations: pairs of the model's variations to write too, as further columns that end in
             `_up_1`, `_down_1`, ...
         advance: told how many rows came with each chunk.
     """
     _keep_memory()
-    columns = _NewColumns(model, events.columns, source or model.source_, names, nan, variations)
+    if outside is not None:
+        model = copy.copy(model)
+        model.outside = outside
+    columns = _NewColumns(
+        model, events, source or model.source_, names, nan, variations, selected_only
+    )
     done = Applied(columns=list(columns.names))
     for part, target in targets(events, output):
         schema = columns.schema(part.schema())
@@ -83,7 +97,7 @@ def apply(
         with warnings.catch_warnings(record=True) as notes, create(target, schema) as put:
             warnings.simplefilter("always")
             # Reading, computing and writing at the same time: each leaves cores to the others.
-            for chunk in prefetch(map(finish, prefetch(part.chunks_with_rows()))):
+            for chunk in prefetch(map(finish, prefetch(part.placed_chunks()))):
                 put(chunk)
                 done.rows += len(chunk)
                 advance(len(chunk))
@@ -111,11 +125,12 @@ class _NewColumns:
     def __init__(
         self,
         model: Decorrelator,
-        columns: Sequence[str],
+        events: Stream,
         source: dict[str, Any] | None,
         names: Sequence[str],
         nan: str,
         variations: int,
+        selected_only: bool,
     ) -> None:
         if source is None:
             raise ValueError(
@@ -125,6 +140,15 @@ class _NewColumns:
         self.nan = nan
         # Under the names of the fit, whatever they are called here.
         self.attributes = (model.source_ or source)["protected"]
+        for role in ("score", "protected"):
+            fitted, here = (model.source_ or source)[role], source[role]
+            if len(fitted) != len(here):
+                raise ValueError(
+                    f"the model takes {len(fitted)} as {role}, {', '.join(fitted)}, but "
+                    f"{', '.join(here)} {'is' if len(here) == 1 else 'are'} named; name as many, "
+                    "in the same order"
+                )
+        columns = [*events.columns, FILE, ROW]
         try:
             self.scores = [parse(text, columns) for text in source["score"]]
             self.protected = [parse(text, columns) for text in source["protected"]]
@@ -135,7 +159,14 @@ class _NewColumns:
             ) from None
         fold_by = source.get("fold_by")
         self.fold_by = _fold_by(fold_by, columns) if fold_by else None
-        self.names = list(names) or [f"{name.replace('.', '_')}_flat" for name in source["score"]]
+        self.selection = None
+        if selected_only:
+            if not source.get("selection"):
+                raise ValueError(
+                    "the model was fitted without a selection; expected one to hold to"
+                )
+            self.selection = parse(source["selection"], columns)
+        self.names = list(names) or [_flat_name(score, events) for score in self.scores]
         if len(self.names) != len(self.scores):
             raise ValueError(f"{len(self.names)} names for {len(self.scores)} scores")
         self.models = [model]
@@ -146,41 +177,59 @@ class _NewColumns:
         if len(set(self.names)) < len(self.names):
             raise ValueError(f"two new columns would have one name: {', '.join(self.names)}")
         for name in self.names:
-            if name in columns:
+            if name in events.columns:
                 raise ValueError(f"the events have a column {name} already; choose another name")
 
     def schema(self, before: pa.Schema) -> pa.Schema:
         """Return the types of the old columns and the new ones."""
-        for name, column in self.added(before.empty_table(), 0, Applied()).items():
+        empty = before.empty_table()
+        for name, column in self.added(placed(empty, "", 0), Applied()).items():
             before = before.append(pa.field(name, column.type))
         return before
 
-    def add(self, chunk: tuple[int, pa.Table], schema: pa.Schema, done: Applied) -> pa.Table:
-        """Return the chunk, which comes with the number of its first row, with the new columns."""
-        first, table = chunk
-        return pa.table([*table.columns, *self.added(table, first, done).values()], schema=schema)
+    def add(self, chunk: tuple[Place, pa.Table], schema: pa.Schema, done: Applied) -> pa.Table:
+        """Return the chunk, which comes with its place, with the new columns."""
+        place, table = chunk
+        return pa.table(
+            [*table.columns, *self.added(place.mark(table), done).values()], schema=schema
+        )
 
-    def added(self, chunk: pa.Table, first: int, done: Applied) -> dict[str, pa.Array]:
+    def added(self, table: pa.Table, done: Applied) -> dict[str, pa.Array]:
         """Compute the new columns and count."""
-        expressions = [*self.scores, *self.protected]
-        table = chunk
-        if self.fold_by:
-            expressions, table = [*expressions, self.fold_by], numbered(chunk, first)
-        values, counts = side_by_side([expression(table) for expression in expressions])
+        expressions = [*self.scores, *self.protected, *([self.fold_by] if self.fold_by else [])]
+        masks = self.selection.holds(table) if self.selection else ()
+        values, counts = side_by_side([*(e(table) for e in expressions), *masks])
+        chosen = np.ones(len(values[0]), bool)
+        if self.selection:
+            *values, sure, chosen = values
+        for expression, column in zip(expressions, values, strict=True):
+            if column.dtype.kind == "U" and expression not in self.protected:
+                raise ValueError(f"{expression.text} is text; expected numbers")
         scores = np.column_stack(values[: len(self.scores)])
         attributes = values[len(self.scores) : len(self.scores) + len(self.protected)]
         protected = Columns(zip(self.attributes, attributes, strict=True))
         width = scores.shape[1]
         flat = np.full((len(scores), width * len(self.models)), np.nan)
-        good = np.logical_and.reduce([finite(column) for column in values])
-        missing = int(np.sum(~good))
-        if missing and self.nan == "raise":
+        good = chosen & np.logical_and.reduce([finite(column) for column in values])
+        unknown = np.zeros(len(good), bool)
+        if self.selection:
+            unknown = chosen & ~sure
+            good &= ~unknown
+        missing = int(np.sum(chosen & ~good))
+        if unknown.any() and self.nan == "raise":
             raise ValueError(
-                f"{_which(expressions, values)} NaN or infinite in {missing:,} of {len(good):,} "
+                f"whether {self.selection.text!r} holds is not known in {unknown.sum():,} of "  # type: ignore[union-attr]
+                f"{len(good):,} events read at once, as values are missing; repair them, or keep "
+                "them as NaN with nan='keep' (--nan keep)"
+            )
+        if missing and self.nan == "raise":
+            wrong = _which(expressions, [column[chosen] for column in values])
+            raise ValueError(
+                f"{wrong} NaN or infinite in {missing:,} of {len(good):,} "
                 "events read at once; repair them, or keep them as NaN with nan='keep' (--nan keep)"
             )
         if good.any():
-            some = slice(None) if not missing else good
+            some = slice(None) if good.all() else good
             given = scores[some, 0] if len(self.scores) == 1 else scores[some]
             folds = {}
             if self.fold_by:
@@ -192,6 +241,7 @@ class _NewColumns:
             flat[some] = np.hstack([one.reshape(-1, width) for one in new])
         done.scores += len(good)
         done.missing += missing
+        done.unselected += int(np.sum(~chosen))
         columns = [to_arrow(column) for column in np.ascontiguousarray(flat.T)]
         if counts is not None:
             offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int64())
@@ -201,12 +251,28 @@ class _NewColumns:
 
 def _fold_by(text: str, columns: Sequence[str]) -> Expression:
     try:
-        return parse(text, with_row(text, columns))
+        return parse(text, columns)
     except ValueError as error:
         raise ValueError(
             f"the model tells the folds of events by {text}: {error}. Give the files that column; "
             "for events that were not in the fit, any whole numbers will do"
         ) from None
+
+
+def _flat_name(score: Expression, events: Stream) -> str:
+    """Return what the new column is called: a word, among those that one counter counts.
+
+    ROOT's `nJet` counts all lists whose names begin with `Jet_`.
+    """
+    word = partial(re.sub, r"\W+", "_")
+    columns = events.columns
+    for name in score.columns:
+        groups = (name[: match.start()] for match in re.finditer("_", name))
+        group = next((group for group in groups if f"n{group}" in columns), None)
+        if group is not None and score.text != name:
+            rest = re.sub(rf"\b{group}_", "", score.text)
+            return f"{group}_{word(rest).strip('_')}_flat"
+    return f"{word(score.text).strip('_')}_flat"
 
 
 def _which(expressions: Sequence[Expression], values: list[NDArray[Any]]) -> str:

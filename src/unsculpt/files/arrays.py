@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-ROW = "row number"  # a column that every table has, for those who ask for it by this name
+# Columns that every table has, for those who ask for them: where an event was read.
+FILE, ROW = "file", "row number"
 
 
 def to_arrow(array: NDArray[Any]) -> pa.Array:
@@ -22,21 +23,18 @@ def to_arrow(array: NDArray[Any]) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(inner, array.shape[1])
 
 
-def numbered(table: pa.Table, first: int) -> pa.Table:
-    """Return a table with the numbers of its rows, the first of them given, as a column `ROW`."""
-    if ROW in table.column_names:
-        return table
-    rows = pa.array(np.arange(first, first + len(table)))
-    return table.append_column(ROW, rows)
-
-
-def with_row(text: str, columns: Sequence[str]) -> Sequence[str]:
-    """Return the columns that an expression may use."""
-    return [*columns, ROW] if text == ROW else columns
+def placed(table: pa.Table, file: str, first: int) -> pa.Table:
+    """Return a table with the columns `FILE` and `ROW`; its own columns of these names stay."""
+    if FILE not in table.column_names:
+        files = pa.DictionaryArray.from_arrays(np.zeros(len(table), np.int32), [file])
+        table = table.append_column(FILE, files)
+    if ROW not in table.column_names:
+        table = table.append_column(ROW, pa.array(np.arange(first, first + len(table))))
+    return table
 
 
 def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
-    """Return a flat column as an array; what is missing becomes NaN."""
+    """Return a flat column as an array; what is missing becomes NaN, and text ""."""
     kind = column.type
     if pa.types.is_fixed_size_list(kind):
         inner = pa.chunked_array([chunk.flatten() for chunk in column.chunks], kind.value_type)
@@ -44,15 +42,17 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
         return flat.reshape(len(column), kind.list_size, *flat.shape[1:])
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
+    if is_text(column.type):
+        column = column.fill_null("")
     if (pa.types.is_boolean(kind) and column.null_count) or pa.types.is_decimal(kind):
         column = column.cast(pa.float64())
     values: NDArray[Any] = column.to_numpy()
-    return values.astype(str) if _is_text(column.type) else values
+    return values.astype(str) if is_text(column.type) else values
 
 
 def to_awkward(column: pa.ChunkedArray) -> Any:
     """Return any column as an awkward array; what is missing becomes NaN, "" or an empty list."""
-    if _is_text(column.type):
+    if is_text(column.type):
         return ak.fill_none(ak.from_arrow(column), "")
     if not pa.types.is_nested(column.type) or pa.types.is_fixed_size_list(column.type):
         return ak.from_numpy(to_numpy(column))
@@ -88,6 +88,8 @@ def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:
     Beside lists, a number of the event counts for each entry of its list.
     """
     if not any(isinstance(value, ak.Array) for value in values):
+        if any(value.ndim > 1 for value in values):
+            raise ValueError("a column holds an array for each event; expected one number")
         return list(values), None
     try:
         together = ak.broadcast_arrays(*values)
@@ -98,5 +100,6 @@ def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:
     return [np.asarray(ak.flatten(array)) for array in together], ak.num(together[0])
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a column holds text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

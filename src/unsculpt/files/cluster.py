@@ -6,6 +6,7 @@ task whose worker died runs again elsewhere.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
@@ -46,12 +47,13 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> Itera
         with client:
             yield client
         return
-    with (
-        LocalCluster(
+    try:
+        cluster = LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+        )
+    except RuntimeError as error:
+        raise OSError(f"the workers did not start: {error}; try again, or with fewer") from None
+    with cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 
@@ -64,7 +66,7 @@ def read_sample(
     advance: Callable[[int], object] = lambda rows: None,
 ) -> Sample:
     """Select and compute the columns of a fit on the workers, and gather them here."""
-    parts = _on_files(client, _selected, events, advance, source)
+    parts = _on_files(client, _selected, events, advance, _anywhere(source))
     return joined(parts, source, nan)
 
 
@@ -78,7 +80,7 @@ def fit_histograms(
     advance: Callable[[int], object] = lambda rows: None,
 ) -> SplineDecorrelator:
     """Return `first` with the background of all these files added, counted on the workers."""
-    parts = _on_files(client, _counted, events, advance, source, nan, first.empty())
+    parts = _on_files(client, _counted, events, advance, _anywhere(source), nan, first.empty())
     return reduce(add, parts, first)
 
 
@@ -110,6 +112,7 @@ def apply(
         done.rows += part.rows
         done.scores += part.scores
         done.missing += part.missing
+        done.unselected += part.unselected
         done.outside += part.outside
         done.files += part.files
     return done
@@ -125,7 +128,7 @@ def _on_files(
     """Run a task for every file; return the results in the order of the files."""
     from distributed import KilledWorker, as_completed
 
-    files = [Location(place.path.resolve(), place.inside) for place in events.locations]
+    files = [Location(place.path.absolute(), place.inside) for place in events.locations]
     futures = [
         client.submit(task, str(file), *arguments, retries=RETRIES, pure=False) for file in files
     ]
@@ -141,6 +144,12 @@ def _on_files(
         raise OSError(f"workers died again and again, of memory perhaps: {error}") from None
     finally:
         client.cancel(futures)
+
+
+def _anywhere(source: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of a sample, with files that a worker finds wherever it runs."""
+    files = {role: source[role] for role in ("background_files", "signal_files") if role in source}
+    return source | {role: [os.path.abspath(n) for n in names] for role, names in files.items()}
 
 
 def _selected(file: str, source: dict[str, Any]) -> Selected:

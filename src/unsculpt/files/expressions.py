@@ -11,16 +11,41 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import awkward as ak
 import numpy as np
 import pyarrow as pa
 
-from unsculpt.files.arrays import to_compute, widen
+from unsculpt.files.arrays import is_text, to_compute, widen
 from unsculpt.files.functions import ARITHMETIC, COMPARISONS, CONDITIONS, FUNCTIONS
 
-Compiled = Callable[[pa.Table], Any]
+
+class Rows(NamedTuple):
+    """What an expression is computed of.
+
+    Attributes:
+        table: the columns.
+        maybe: what a condition is that nobody can know, as a number in it is missing; None: what
+            NumPy makes of it.
+    """
+
+    table: pa.Table
+    maybe: bool | None = None
+
+    def negated(self) -> Rows:
+        """Return the same for what stands behind a 'not'."""
+        return self._replace(maybe=None if self.maybe is None else not self.maybe)
+
+    def column(self, name: str) -> Any:
+        """Return a column."""
+        column = self.table[name]
+        if self.maybe is not None and pa.types.is_boolean(column.type):
+            column = column.fill_null(self.maybe)
+        return to_compute(column)
+
+
+Compiled = Callable[[Rows], Any]
 
 
 class ExpressionError(ValueError):
@@ -42,14 +67,35 @@ class Expression:
 
     def __call__(self, table: pa.Table) -> Any:
         """Return its value at each row: a NumPy array, or an awkward one where lists are in it."""
+        return self._value(Rows(table))
+
+    def holds(self, table: pa.Table) -> tuple[Any, Any]:
+        """Return where a condition holds, and where it may: who knows `nan > 1`?
+
+        >>> table = pa.table({"mass": [80.4, None], "label": [0, 0]})
+        >>> both = parse("label == 0 and mass > 50", table.column_names)
+        >>> [where.tolist() for where in both.holds(table)]
+        [[True, False], [True, True]]
+        """
+        sure, possible = (self._value(Rows(table, maybe)) for maybe in (False, True))
+        if not _is_condition(sure):
+            kind = "text" if _holds_text(sure) else getattr(sure, "dtype", "records or lists")
+            raise ExpressionError(
+                f"{self.text!r} gives {kind}; expected a condition such as label == 0"
+            )
+        return sure, possible
+
+    def _value(self, rows: Rows) -> Any:
         with np.errstate(all="ignore"):  # log(0) is what it is; who reads it decides on NaN
             try:
-                value = self._compute(table)
+                value = self._compute(rows)
             except ExpressionError:
                 raise
             except (TypeError, ArithmeticError, ValueError) as error:
-                raise ValueError(f"{self.text!r} cannot be computed: {error}") from None
-        return np.full(len(table), value) if getattr(value, "ndim", 0) == 0 else value
+                text = [name for name in self.columns if is_text(rows.table[name].type)]
+                what = f"{' and '.join(text)} is text" if text else error
+                raise ValueError(f"{self.text!r} cannot be computed: {what}") from None
+        return np.full(len(rows.table), value) if getattr(value, "ndim", 0) == 0 else value
 
 
 def parse(text: str, names: Sequence[str]) -> Expression:
@@ -67,7 +113,7 @@ def parse(text: str, names: Sequence[str]) -> Expression:
     unsculpt...ExpressionError: in 'log(mas)': there is no column 'mas'; did you mean 'mass'?
     """
     if text in names:
-        return Expression(text, (text,), lambda table: to_compute(table[text]))
+        return Expression(text, (text,), lambda rows: rows.column(text))
     return _Parser(text, names).expression()
 
 
@@ -103,7 +149,7 @@ class _Parser:
     def compile(self, node: ast.expr) -> Compiled:
         match node:
             case ast.Constant(value=bool() | int() | float() | str() as value):
-                return lambda table: value
+                return lambda rows: value
             case ast.Name() | ast.Attribute():
                 return self.column(node)
             case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as op, right):
@@ -119,23 +165,26 @@ class _Parser:
             case ast.Compare(left, ops, others):
                 pairs = zip([left, *others[:-1]], ops, others, strict=True)
                 both = [self.compared(*pair) for pair in pairs]
-                return lambda table: reduce(np.logical_and, [part(table) for part in both])
+                return lambda rows: reduce(np.logical_and, [part(rows) for part in both])
             case ast.Call(ast.Name(name), arguments, []):
                 return self.called(name, arguments)
-        raise self.error(f"{ast.unparse(node)!r} is not allowed in an expression")
+        one = "; name one at a time, repeating the option" if isinstance(node, ast.Tuple) else ""
+        raise self.error(f"{ast.unparse(node)!r} is not allowed in an expression{one}")
 
     def applied(self, function: Callable[..., Any], nodes: Sequence[ast.expr]) -> Compiled:
         parts = [self.compile(node) for node in nodes]
-        return lambda table: function(*(part(table) for part in parts))
+        return lambda rows: function(*(part(rows) for part in parts))
 
     def joined(self, op: ast.AST, nodes: Sequence[ast.expr]) -> Compiled:
         """Join conditions; others than conditions mostly lack parentheses: a > 1 & b > 2."""
         join, parts = CONDITIONS[type(op)], [(node, self.compile(node)) for node in nodes]
 
-        def compute(table: pa.Table) -> Any:
+        negate = isinstance(op, ast.Not | ast.Invert)
+
+        def compute(rows: Rows) -> Any:
             values = []
             for node, part in parts:
-                values.append(part(table))
+                values.append(part(rows.negated() if negate else rows))
                 if not _is_condition(values[-1]):
                     raise self.error(
                         f"{ast.unparse(node)!r} is not a condition such as a > 1; "
@@ -155,10 +204,36 @@ class _Parser:
                     raise self.error("'in' takes numbers or text, as in label in (1, 2)")
                 any_of = [self.compared(left, ast.Eq(), element) for element in elements]
                 negate = isinstance(op, ast.NotIn)
-                return lambda table: negate ^ reduce(np.logical_or, [e(table) for e in any_of])
+
+                def is_in(rows: Rows) -> Any:
+                    rows = rows.negated() if negate else rows
+                    return negate ^ reduce(np.logical_or, [equal(rows) for equal in any_of])
+
+                return is_in
         if type(op) not in COMPARISONS:
             raise self.error(f"{ast.unparse(ast.Compare(left, [op], [right]))!r} is not allowed")
-        return self.applied(COMPARISONS[type(op)], [left, right])
+        compare, sides = COMPARISONS[type(op)], [self.compile(left), self.compile(right)]
+        # To compare with no text is to ask whether there is any.
+        for_none = any(
+            isinstance(node, ast.Constant) and node.value == "" for node in (left, right)
+        )
+
+        def compute(rows: Rows) -> Any:
+            values = [side(rows) for side in sides]
+            text = [_holds_text(value) for value in values]
+            if text[0] != text[1]:
+                raise self.error(
+                    f"{ast.unparse((left, right)[text.index(True)])!r} is text and compared with "
+                    "a number"
+                )
+            found = compare(*values)
+            if rows.maybe is None or for_none:
+                return found
+            lists = any(isinstance(value, ak.Array) for value in values)
+            unknown = np.logical_or(*map(_missing, values))
+            return (ak.where if lists else np.where)(unknown, rows.maybe, found)
+
+        return compute
 
     def called(self, name: str, arguments: list[ast.expr]) -> Compiled:
         if name not in FUNCTIONS:
@@ -178,11 +253,11 @@ class _Parser:
         name = self.quoted.get(text := ast.unparse(node), text)
         if name in self.names:
             self.used[name] = None
-            return lambda table: to_compute(table[name])
+            return lambda rows: rows.column(name)
         match node:
             case ast.Attribute(value=ast.Name() | ast.Attribute() as value, attr=field):
                 records = self.column(value)
-                return lambda table: self.field(records(table), field, name)
+                return lambda rows: self.field(records(rows), field, name)
         raise self.error(f"there is no column {name!r}{self.nearest(name, self.names)}")
 
     def field(self, records: Any, field: str, name: str) -> Any:
@@ -206,3 +281,14 @@ def _is_condition(value: Any) -> bool:
     if isinstance(value, ak.Array):
         return bool(np.asarray(ak.flatten(value, axis=None)).dtype == bool)
     return bool(np.asarray(value).dtype == bool)
+
+
+def _holds_text(value: Any) -> bool:
+    if isinstance(value, ak.Array):
+        return "string" in str(value.type)
+    return np.asarray(value).dtype.kind in "US"
+
+
+def _missing(value: Any) -> Any:
+    """Return where there is no value: NaN, or no text."""
+    return value == "" if _holds_text(value) else np.isnan(value)

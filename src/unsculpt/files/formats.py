@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -29,6 +31,8 @@ FORMATS = {
 }
 # Where in a file a table was, kept with its schema: the table goes to the same place in a new file.
 INSIDE, KIND = b"unsculpt.inside", b"unsculpt.kind"
+# Names that a format would cut or take for a path.
+LOST = {"hdf5": r"/|\0|^\.*$", "npz": r"\0", "root": r"^/|\0"}
 
 Put = Callable[[pa.Table], None]
 
@@ -83,21 +87,25 @@ def open_source(location: Location) -> Source:
     """Look into a file, in the format its name ends in."""
     with reading(location):
         source: Source = format_of(location).source(location.path, location.inside)
-        return source
+    twice = [name for name, times in Counter(source.columns).items() if times > 1]
+    if twice:
+        raise ValueError(f"{location} has more than one column {twice[0]!r}; rename all but one")
+    return source
 
 
 @contextmanager
 def reading(location: Location) -> Iterator[None]:
     """Say which file it was that could not be read.
 
-    Damage shows as anything, from zlib's errors to KeyErrors; a ValueError says enough by itself.
+    Damage shows as anything, from zlib's errors to KeyErrors; an error that names the file says
+    enough by itself.
     """
     try:
         yield
     except (FileNotFoundError, MemoryError):
         raise
     except Exception as error:
-        if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+        if isinstance(error, ValueError) and str(location.path) in str(error):
             raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{location} cannot be read: {reason}; is it whole?") from None
@@ -118,6 +126,12 @@ def create(output: str | os.PathLike[str] | Location, schema: pa.Schema) -> Iter
     """
     location = output if isinstance(output, Location) else Location.parse(output)
     form = format_of(location)
+    for name in schema.names:
+        kind = form.__name__.rpartition(".")[2]
+        if kind in LOST and re.search(LOST[kind], name):
+            raise ValueError(
+                f"{location.path} cannot hold a column called {name!r}; rename it, or write Parquet"
+            )
     inside = location.inside or (schema.metadata or {}).get(INSIDE, b"").decode()
     with atomic_write(location.path) as draft, form.sink(draft, inside, schema) as put:
         yield put

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -62,8 +63,10 @@ def source(path: Path, inside: str) -> Hdf5Source:
         if isinstance(table, h5py.Dataset):
             if not table.dtype.names:
                 raise ValueError(f"{path}:{table.name} is one array; expected records or a group")
-            return Hdf5Source(path, table.name, list(table.dtype.names), len(table))
-        columns = [name for name, item in table.items() if isinstance(item, h5py.Dataset)]
+            types = {name: table.dtype[name] for name in table.dtype.names}
+            return Hdf5Source(path, table.name, _readable(types, path), len(table))
+        sets = {name: item for name, item in table.items() if isinstance(item, h5py.Dataset)}
+        columns = _readable({name: item.dtype for name, item in sets.items()}, path)
         lengths = {name: len(table[name]) if table[name].shape else 0 for name in columns}
         if len(set(lengths.values())) != 1:
             found = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
@@ -169,6 +172,21 @@ class _Forgiving(FileIO):
         """Say what went wrong."""
         if self.error:
             raise self.error
+
+
+def _readable(types: dict[str, np.dtype[Any]], path: Path) -> list[str]:
+    """Return the columns that hold numbers or text, and warn of others."""
+    unknown = []
+    for name, dtype in types.items():
+        one = dtype.base
+        text = one.kind == "S" or h5py.check_string_dtype(one) is not None
+        if not (text or one.kind in "biu" or (one.kind == "f" and one.itemsize <= 8)):
+            unknown.append(name)
+    if unknown:
+        warnings.warn(
+            f"{path}: left out what is neither number nor text: {', '.join(unknown)}", stacklevel=2
+        )
+    return [name for name in types if name not in unknown]
 
 
 def _read(dataset: Any, part: slice) -> pa.Array:

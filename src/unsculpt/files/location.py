@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,14 +50,30 @@ def locate(*names: str | os.PathLike[str]) -> list[Location]:
     return found
 
 
+class Tables:
+    """A set of tables, whatever the names of their files."""
+
+    def __init__(self, locations: Iterable[Location] = ()) -> None:
+        self._inside: dict[Path, set[str]] = {}
+        for location in locations:
+            self.add(location)
+
+    def add(self, location: Location) -> None:
+        """Take one more."""
+        self._inside.setdefault(location.path.resolve(), set()).add(location.inside)
+
+    def __contains__(self, location: Location) -> bool:
+        trees = self._inside.get(location.path.resolve(), set())
+        # Without a name it is the only tree of the file, so the one that has been named.
+        return bool(trees) and (location.inside in trees or "" in {location.inside, *trees})
+
+
 def _check_once(locations: list[Location]) -> None:
     """Refuse a table that is there twice, under two patterns perhaps."""
-    seen: dict[Path, set[str]] = {}
+    seen = Tables()
     for location in locations:
-        trees = seen.setdefault(location.path.resolve(), set())
-        # Without a name it is the only tree of the file, so the one that has been named.
-        if trees and (location.inside in trees or "" in {location.inside, *trees}):
+        if location in seen:
             raise ValueError(
                 f"{location} is named twice, and its events would count twice; name each file once"
             )
-        trees.add(location.inside)
+        seen.add(location)

@@ -8,13 +8,17 @@ from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from unsculpt.files.arrays import numbered, side_by_side, with_row
+from unsculpt.files.arrays import FILE, ROW, side_by_side
 from unsculpt.files.expressions import parse
-from unsculpt.files.stream import Stream
-from unsculpt.inputs import Columns, Floats, whole_numbers
+from unsculpt.files.location import Tables, locate
+from unsculpt.files.stream import Place, Stream
+from unsculpt.inputs import LARGEST, Columns, Floats, Mask, whole_numbers
 
+CONDITIONS = ("selection", "background", "signal", "blind")
+MOST_CATEGORIES = 50
 Missing = Literal["raise", "drop"]
 
 
@@ -28,8 +32,10 @@ class Sample:
         label: 1 for signal, 0 for background.
         weight: (n,), or None.
         event: (n,) the numbers that tell the folds of events, or None.
-        rows: how many rows were read, including those in neither class.
-        dropped: how many of the events were left out as NaN or infinite.
+        rows: how many rows were read.
+        dropped: how many of the events were left out as NaN or infinite, or because what they are
+            is not known.
+        others: how many were not selected, blinded, or neither signal nor background.
     """
 
     scores: Floats
@@ -39,12 +45,13 @@ class Sample:
     event: NDArray[Any] | None
     rows: int
     dropped: int
+    others: int = 0
 
     def __getitem__(self, which: NDArray[Any]) -> Sample:
         """Return some of the events."""
         weight, event = (None if x is None else x[which] for x in (self.weight, self.event))
         some = self.scores[which], self.protected[which], self.label[which], weight, event
-        return Sample(*some, self.rows, self.dropped)
+        return Sample(*some, self.rows, self.dropped, self.others)
 
 
 @dataclass(frozen=True)
@@ -55,11 +62,17 @@ class Selected:
         columns: scores, protected attributes and, where there are any, weights and event numbers.
         signal: which of the events are signal.
         rows: how many rows were read.
+        others: how many events are neither, or not selected.
+        unknown: of how many nobody can know that, as something is missing.
+        first_unknown: where the first of those is.
     """
 
     columns: list[NDArray[Any]]
     signal: NDArray[np.bool_]
     rows: int
+    others: int
+    unknown: int
+    first_unknown: str
 
 
 def read_sample(
@@ -74,10 +87,13 @@ def read_sample(
     Args:
         stream: the files.
         source: columns or expressions as a model's `source_` has them: `score` and `protected`
-            lists, `weight`, `background`, `signal`, `blind` and `fold_by` or None. Without a
-            background all events are it; without a signal it is all that are not background.
-            Blinded events are not looked at.
-        nan: whether NaN or infinite scores, attributes and weights are an error or left out.
+            lists; `selection`, `weight`, `background`, `signal`, `blind` and `fold_by`, or None;
+            `background_files` and `signal_files`, names or patterns of some of the files;
+            `categorical`, those of the protected that may have any text. All events are
+            background unless something says what is; nothing is signal unless something says so.
+            Events that are not selected, or blinded, are not looked at.
+        nan: whether NaN or infinite scores, attributes and weights, and conditions that are not
+            known as a value is missing, are an error or left out.
         advance: told how many rows came with each chunk.
     """
     return joined([select(stream, source, advance)], source, nan)
@@ -90,38 +106,130 @@ def select(
 ) -> Selected:
     """Read and compute the columns of `source` for the events that are signal or background."""
     numbers = _numbers(source)
-    conditions = [role for role in ("background", "signal", "blind") if source.get(role)]
-    texts = (*numbers, *(source[role] for role in conditions))
-    expressions = [parse(text, with_row(text, stream.columns)) for text in texts]
-    needed = list(dict.fromkeys(name for e in expressions for name in e.columns))
-    needed = [name for name in needed if name in stream.columns]
-    rows, parts = 0, list[list[NDArray[Any]]]()
-    empty = stream.schema(needed).empty_table()  # so that there is something to join
-    for first, chunk in chain([(0, empty)], stream.chunks_with_rows(needed)):
-        table = numbered(chunk, first)
-        values, _ = side_by_side([expression(table) for expression in expressions])
-        masks = {
-            role: condition(mask, source[role])
-            for role, mask in zip(conditions, values[len(numbers) :], strict=True)
-        }
-        signal, background = masks.get("signal"), masks.get("background")
-        if background is None:
-            background = np.ones(len(values[0]), bool) if signal is None else ~signal
-        if signal is None:
-            signal = ~background
-        if np.any(signal & background):
-            raise ValueError(
-                f"some events are background, {source['background']!r}, "
-                f"as well as signal, {source['signal']!r}"
-            )
+    names = [*stream.columns, FILE, ROW]
+    expressions = [parse(text, names) for text in numbers]
+    which = _Which(source, names)
+    needed = dict.fromkeys(name for e in (*expressions, *which.parsed) for name in e.columns)
+    own = [name for name in needed if name in stream.columns]
+    text = _Text(source)
+    rows, others, unknown, first_unknown = 0, 0, 0, ""
+    parts = list[list[NDArray[Any]]]()
+    # So that there is something to join.
+    nothing = Place(stream.locations[0], 0), stream.schema(own).empty_table()
+    for place, chunk in chain([nothing], stream.placed_chunks(own)):
+        table = place.mark(chunk)
+        values = [expression(table) for expression in expressions]
+        flat, counts = side_by_side([*values, *which.masks(table)])
+        signal, background, doubt = which.samples(flat[len(numbers) :], place, len(flat[0]))
         either = signal | background
-        if "blind" in masks:
-            either &= ~masks["blind"]
-        parts.append([column[either] for column in (*values[: len(numbers)], signal)])
+        columns = [column[either] for column in flat[: len(numbers)]]
+        here = np.flatnonzero(either)
+        for name, column in zip(numbers, columns, strict=True):
+            if column.dtype.kind in "US":
+                text.check(name, column, lambda i: place.words(here[i], counts))  # noqa: B023
+        if doubt.any() and not unknown:
+            first_unknown = place.words(np.flatnonzero(doubt)[0], counts)
+        parts.append([*columns, signal[either]])
+        unknown += int(doubt.sum())
+        others += int(np.sum(~(either | doubt)))
         rows += len(chunk)
         advance(len(chunk))
-    *columns, label = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
-    return Selected(columns, label, rows)
+    *joined_columns, label = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
+    return Selected(joined_columns, label, rows, others, unknown, first_unknown)
+
+
+class _Which:
+    """Which events are signal, and which background."""
+
+    def __init__(self, source: dict[str, Any], names: Sequence[str]) -> None:
+        self.texts = {role: source[role] for role in CONDITIONS if source.get(role)}
+        self.parsed = [parse(text, names) for text in self.texts.values()]
+        self.files = {
+            role: Tables(locate(*source[f"{role}_files"]))
+            for role in ("background", "signal")
+            if source.get(f"{role}_files")
+        }
+        self.named = {*self.texts, *self.files}
+        if "signal" in self.named and "background" not in self.named:
+            raise ValueError(
+                "it is said which events are signal, but not which are background; say that too, "
+                "with --background or --background-files"
+            )
+
+    def masks(self, table: pa.Table) -> list[Any]:
+        """Return where each condition holds and where it may, one after the other."""
+        return [mask for condition in self.parsed for mask in condition.holds(table)]
+
+    def samples(self, masks: Sequence[Mask], place: Place, events: int) -> tuple[Mask, Mask, Mask]:
+        """Return which events are signal, which are background, and of which it is not known."""
+        sure = dict(zip(self.texts, masks[::2], strict=True))
+        may = dict(zip(self.texts, masks[1::2], strict=True))
+        for role in CONDITIONS:
+            if role in self.files and place.location not in self.files[role]:
+                sure[role] = may[role] = np.zeros(events, bool)
+            elif role not in sure:
+                # Without a word on them, all are selected and background, none signal or blinded.
+                default = role in ("selection", "background") or role in self.files
+                sure[role] = may[role] = np.full(events, default)
+        looked_at = may["selection"] & ~sure["blind"]
+        doubt = looked_at & np.logical_or.reduce([sure[role] != may[role] for role in sure])
+        signal, background = (looked_at & ~doubt & sure[role] for role in ("signal", "background"))
+        if np.any(signal & background):
+            raise ValueError(
+                "some events are background as well as signal, by "
+                + " and ".join(
+                    repr(self.texts.get(r, "its files")) for r in ("background", "signal")
+                )
+            )
+        return signal, background, doubt
+
+
+class _Text:
+    """The text that protected attributes may hold: a few categories."""
+
+    def __init__(self, source: dict[str, Any]) -> None:
+        self.free = source.get("categorical") or ()
+        self.protected = source["protected"]
+        self.seen: dict[str, set[str]] = {name: set() for name in self.protected}
+
+    def check(self, name: str, column: NDArray[Any], where: Callable[[int], str]) -> None:
+        """Refuse text among numbers, and more values than categories have."""
+        present = np.flatnonzero(column != "")
+        if name in self.free or not len(present):
+            return
+        values, first, counts = np.unique(column[present], return_index=True, return_counts=True)
+        first = present[first]
+        number = np.array([_is_number(value) for value in values])
+        mostly = 2 * counts[number].sum() > len(present)
+        if mostly or name not in self.protected:
+            at = int(min(first[~number], default=first.min()))
+            among = ", a number in most other rows" if mostly and not number.all() else " as text"
+            raise ValueError(
+                f"{name} is {str(column[at])!r} in {where(at)}{among}; expected numbers. Repair "
+                "them; an empty field is a missing value"
+                + (
+                    ""
+                    if name not in self.protected
+                    else f". If they are categories, say so with --categorical {name}"
+                )
+            )
+        seen = self.seen[name]
+        for value, at in sorted(zip(values.tolist(), first, strict=True), key=lambda pair: pair[1]):
+            seen.add(value)
+            if len(seen) > MOST_CATEGORIES:
+                raise ValueError(
+                    f"{name} is text with more than {MOST_CATEGORIES} values, {value!r} in "
+                    f"{where(at)} the last of them; expected numbers, or text of a few categories. "
+                    f"If they are that, say so with --categorical {name}"
+                )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def joined(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> Sample:
@@ -148,9 +256,15 @@ def gathered(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) ->
     columns = [
         np.concatenate(pieces) for pieces in zip(*(part.columns for part in parts), strict=True)
     ]
-    for name, column in zip(numbers, columns, strict=True):
-        if column.dtype.kind in "US" and name not in source["protected"]:
-            raise ValueError(f"{name} holds text such as {str(column[0])!r}; expected numbers")
+    unknown = sum(part.unknown for part in parts)
+    if unknown and nan == "raise":
+        conditions = " or ".join(repr(source[role]) for role in CONDITIONS if source.get(role))
+        first = next(part.first_unknown for part in parts if part.unknown)
+        raise ValueError(
+            f"whether {conditions} holds is not known in {unknown:,} events, as values are "
+            f"missing, first in {first}; repair them, or leave them out with nan='drop' "
+            "(--nan drop)"
+        )
     good = _good(columns, numbers, nan)
     columns = [column[good] for column in columns]
     protected = scores + len(source["protected"])
@@ -165,7 +279,8 @@ def gathered(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) ->
         more.get("weight"),
         more.get("fold_by"),
         sum(part.rows for part in parts),
-        int(np.sum(~good)),
+        int(np.sum(~good)) + unknown,
+        sum(part.others for part in parts),
     )
 
 
@@ -180,16 +295,14 @@ def _roles(source: dict[str, Any]) -> list[str]:
     return [role for role in ("weight", "fold_by") if source.get(role)]
 
 
-def condition(values: NDArray[Any], text: str) -> NDArray[np.bool_]:
-    """Refuse a condition that is none."""
-    if values.dtype != bool:
-        raise ValueError(f"{text!r} gives {values.dtype}; expected a condition such as label == 0")
-    return values
-
-
 def finite(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which values are not NaN or infinite; text never is."""
-    return np.isfinite(column) if column.dtype.kind in "fc" else np.ones(len(column), bool)
+    """Return which values are there: not NaN or infinite, and no empty text."""
+    there: Mask = np.ones(len(column), bool)
+    if column.dtype.kind == "U":
+        there = column != ""
+    elif column.dtype.kind == "f":
+        there = np.abs(column) < LARGEST
+    return there
 
 
 def _good(columns: list[NDArray[Any]], names: list[str], nan: Missing) -> NDArray[np.bool_]:
@@ -199,7 +312,8 @@ def _good(columns: list[NDArray[Any]], names: list[str], nan: Missing) -> NDArra
         here = finite(column)
         if nan == "raise" and not here.all():
             raise ValueError(
-                f"{name} is NaN or infinite in {np.sum(~here):,} of {len(here):,} events; "
+                f"{name} is NaN or infinite in {np.sum(~here):,} of {len(here):,} events "
+                f"({LARGEST:g} and beyond count as infinite); "
                 "repair them, or leave them out with nan='drop' (--nan drop)"
             )
         good &= here

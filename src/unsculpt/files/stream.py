@@ -5,15 +5,34 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
+from unsculpt.files.arrays import placed
 from unsculpt.files.formats import Source, open_source, reading
-from unsculpt.files.location import Location, locate
+from unsculpt.files.location import Location, Tables, locate
 
 CHUNK_ROWS = 2**18
 CHUNK_BYTES = 2**26
 LIST = 16  # numbers that a list is taken to hold
+
+
+class Place(NamedTuple):
+    """Where a chunk comes from: its file, and the number of its first row there."""
+
+    location: Location
+    first: int
+
+    def mark(self, table: pa.Table) -> pa.Table:
+        """Return the chunk with the columns that tell the file and the row of each event."""
+        return placed(table, self.location.path.name, self.first)
+
+    def words(self, entry: int, counts: Any = None) -> str:
+        """Return where an entry of the chunk is, in words; with lists, so many a row."""
+        row = entry if counts is None else np.searchsorted(np.cumsum(counts), entry, "right")
+        return f"row {self.first + row + 1:,} of {self.location}"
 
 
 @dataclass(frozen=True)
@@ -46,7 +65,10 @@ class Stream:
                     f"unlike {self.locations[0]}; files read together need the same columns"
                 )
         wanted_columns = self.columns if columns is None else columns
-        schemas = [source.schema(wanted_columns) for source in self.sources]
+        schemas = []
+        for location, source in zip(self.locations, self.sources, strict=True):
+            with reading(location):
+                schemas.append(source.schema(wanted_columns))
         try:
             return pa.unify_schemas(schemas, promote_options="permissive")
         except pa.ArrowTypeError as error:
@@ -54,12 +76,12 @@ class Stream:
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Read these columns, all if not given, a bounded number of rows at once."""
-        return (table for _, table in self.chunks_with_rows(columns))
+        return (table for _, table in self.placed_chunks(columns))
 
-    def chunks_with_rows(
+    def placed_chunks(
         self, columns: Sequence[str] | None = None
-    ) -> Iterator[tuple[int, pa.Table]]:
-        """Read the same, each chunk with the number of its first row in its file."""
+    ) -> Iterator[tuple[Place, pa.Table]]:
+        """Read the same, each chunk with the place it comes from."""
         schema = self.schema(columns)
         numbers = sum(LIST if pa.types.is_nested(kind) else 1 for kind in schema.types)
         rows = max(1024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(numbers, 1))))
@@ -69,7 +91,7 @@ class Stream:
                 for table in source.chunks(schema.names, rows):
                     if not table.schema.equals(schema):
                         table = table.cast(schema)
-                    yield first, table.replace_schema_metadata(schema.metadata)
+                    yield Place(location, first), table.replace_schema_metadata(schema.metadata)
                     first += len(table)
 
 
@@ -83,3 +105,29 @@ def scan(*names: str | os.PathLike[str]) -> Stream:
     """
     locations = locate(*names)
     return Stream(locations, [open_source(location) for location in locations])
+
+
+def scan_samples(
+    events: Sequence[str | os.PathLike[str]],
+    background: Sequence[str | os.PathLike[str]] = (),
+    signal: Sequence[str | os.PathLike[str]] = (),
+) -> Stream:
+    """Look into all these files, each once; those of background and signal may be among events."""
+    named, *files = (locate(*names) if names else [] for names in (events, background, signal))
+    of_background, of_signal = map(Tables, files)
+    found, seen = list[Location](), Tables()
+    for location in (*named, *files[0], *files[1]):
+        if location in seen:
+            continue
+        if location in of_background and location in of_signal:
+            raise ValueError(f"{location} is named as a file of background as well as of signal")
+        if background and location not in of_background and location not in of_signal:
+            raise ValueError(
+                f"{location} is named neither as a file of background nor of signal; in "
+                "--background-files and --signal-files put patterns in quotes, or repeat the option"
+            )
+        found.append(location)
+        seen.add(location)
+    if not found:
+        raise ValueError("no file is named; expected at least one")
+    return Stream(found, [open_source(location) for location in found])

@@ -10,6 +10,8 @@ import matplotlib as mpl
 import mplhep
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 from matplotlib.ticker import NullFormatter
 
 # Okabe and Ito's palette: distinct to colour-blind eyes and in grey print.
@@ -51,12 +53,25 @@ def log_axis(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
+def _is_formula(text: str) -> bool:
+    """Return whether what stands between dollars can be set; a name may have them for itself."""
+    try:
+        MathTextParser("path").parse(text)
+    except ValueError:
+        return False
+    return True
+
+
 def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     """Let a function draw in this style and leave the user's own settings alone."""
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with mpl.rc_context(STYLE):
-            return draw(*args, **kwargs)
+            figure = draw(*args, **kwargs)
+        for text in figure.findobj(Text):
+            if "$" in text.get_text() and not _is_formula(text.get_text()):  # type: ignore[attr-defined]
+                text.set_parse_math(False)  # type: ignore[attr-defined]
+        return figure
 
     return drawn
