@@ -92,7 +92,7 @@ class ReplicaDecorrelator(ScoreDecorrelator[C]):
         if not self.replicas_:
             raise ValueError(
                 "the fit had no replicas, from which the statistical error of a network comes; fit "
-                f"with replicas=20, which takes two to four times as long, or take {SPLINE}"
+                f"with replicas=20, which takes several times as long, or take {SPLINE}"
             )
 
     def _stabilised(self, cdf: C, replicas: list[C]) -> Floats:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES, TableCDF
@@ -70,9 +71,10 @@ class FlowCDF:
     def moved(self, others: Sequence[FlowCDF], by: Floats) -> FlowCDF:
         """Return it moved towards each of the others, by so much of the way; one attribute."""
         values, *towards = (_table_of(cdf).values for cdf in (self, *others))
-        shift = sum(b * (other - values) for b, other in zip(by, towards, strict=True))
-        inside = np.clip(values, NEVER, 1 - NEVER)
-        moved = shifted(values, shift / (inside * (1 - inside)))
+        # By the logits: in a tail one map may have many times the probability of another.
+        here, *there = (logit(np.clip(table, NEVER, 1 - NEVER)) for table in (values, *towards))
+        shift = sum(b * (other - here) for b, other in zip(by, there, strict=True))
+        moved = shifted(values, shift)
         moved[:, [0, -1]] = values[:, [0, -1]]
         return replace(self, table_values=moved)
 
