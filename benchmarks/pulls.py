@@ -9,8 +9,8 @@ the bulk and in the first and the last twentieth of the events along the mass. O
 along one spectrum are correlated, so a shape says little by itself. Seeds below 1,000 are for
 choosing.
 
-Networks, which are too smooth for a narrow structure, are also held against a fit of another sample,
-where what neither can follow drops out.
+Networks, which are too smooth for a narrow structure, are also held against a fit of another
+sample, where what neither can follow drops out.
 """
 
 import argparse

@@ -46,7 +46,7 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
         members: networks in the ensemble; their mean is the answer.
         replicas: further networks, trained on resampled events, from which `uncertainty` and
             `variations` come; 20 will do. They do not change the map, and a fit with them takes
-            REPLICA_COST times as long.
+            four times as long.
         epochs: passes over the events; None for 20, and fewer for more than 200,000 events.
         batch_size: events a step; None for a hundredth of the events, from 64 to 4096.
         learning_rate: Adam's, annealed to zero by a cosine.
