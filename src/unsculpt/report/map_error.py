@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unsculpt.decorrelators import Decorrelator
 from unsculpt.inputs import Floats
 from unsculpt.metrics.binning import bin_index, weight_in_bins
 from unsculpt.plots.axis import Axis
@@ -40,8 +39,8 @@ class MapError:
 
 
 def knows_its_error(model: Any) -> bool:
-    """Return whether a model has a statistical error; that of a flow is the scatter of training."""
-    return hasattr(model, "uncertainty") and type(model).variations is not Decorrelator.variations
+    """Return whether a model has a statistical error; networks need replicas for it."""
+    return hasattr(model, "uncertainty") and bool(getattr(model, "replicas_", True))
 
 
 def map_errors(events: Events, model: Any, efficiencies: Sequence[float]) -> list[MapError]:

@@ -208,23 +208,6 @@ class TestDensity:
         assert np.all(one != other)
 
 
-class TestUncertainty:
-    @pytest.mark.parametrize("name", ["tagger", "two_attributes"])
-    def test_it_is_positive_and_small_where_data_are(self, name, request):
-        fitted = request.getfixturevalue(name)
-        score, protected = fitted.train.score[:500], fitted.train.protected[:500]
-        spread = fitted.flow.uncertainty(score, protected)
-        assert spread.shape == (500,)
-        assert np.all(spread > 0)
-        assert np.median(spread) < 0.03
-
-    def test_one_member_has_none(self, rough, events):
-        flow = copy.copy(rough)
-        flow.cdfs_ = [replace(c, parameters=[p[:1] for p in c.parameters]) for c in rough.cdfs_]
-        with pytest.raises(ValueError, match="members is 1; an uncertainty needs"):
-            flow.uncertainty(events.score, events.protected)
-
-
 @pytest.fixture(scope="module")
 def distance():
     """How far a flow is from the toy, fitted with junk of these weights among its events."""
@@ -332,7 +315,6 @@ class TestManyScores:
         assert flow.threshold(0.1, some).shape == (7, 3)
         assert flow.sample(some).shape == (7, 3)
         assert flow.log_prob(scores[:7], some).shape == (7, 3)
-        assert flow.uncertainty(scores[:7], some).shape == (7, 3)
         assert flow.inverse_transform(np.full((7, 3), 0.5), some).shape == (7, 3)
         assert flow.history_["train_loss"].shape == (20, 6)
 

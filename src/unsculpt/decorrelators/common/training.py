@@ -23,6 +23,7 @@ def check_training(model: Any) -> None:
     }
     for name in ("members", "epochs", "batch_size"):
         whole_number(given.get(name, 1), name)
+    whole_number(given.get("replicas", 0), "replicas", 0)
     rate = given.get("learning_rate", 1)
     if rate is None or not rate > 0:
         raise ValueError(f"learning_rate is {rate!r}; expected a positive number")

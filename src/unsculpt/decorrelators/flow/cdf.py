@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES, TableCDF
+from unsculpt.decorrelators.common.variations import NEVER, shifted
 from unsculpt.decorrelators.flow.evaluation import Layer, inverse_of_mean, layers_of, mean_cdf
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
@@ -32,7 +35,7 @@ class FlowCDF:
         features: coordinates of the attributes that they take.
         parameters: of the members, stacked on the leading axis of every array.
         one_axis: whether there is one continuous attribute, so that a table can replace the flows.
-        table_values: of that table, if they are known already.
+        table_values: of that table, if they are known already. Those of a variation are its own.
     """
 
     coordinate: EmpiricalCDF
@@ -65,9 +68,15 @@ class FlowCDF:
         mean = np.logaddexp.reduce(logs) - np.log(len(logs))
         return np.asarray(mean + self.coordinate.log_slope(score))
 
-    def deviation(self, score: Floats, features: Floats) -> Floats:
-        """Return the standard deviation of the members' CDFs."""
-        return np.asarray(self._members(self.coordinate(score), features)[0].std(axis=0, ddof=1))
+    def moved(self, others: Sequence[FlowCDF], by: Floats) -> FlowCDF:
+        """Return it moved towards each of the others, by so much of the way; one attribute."""
+        values, *towards = (_table_of(cdf).values for cdf in (self, *others))
+        # By the logits: in a tail one map may have many times the probability of another.
+        here, *there = (logit(np.clip(table, NEVER, 1 - NEVER)) for table in (values, *towards))
+        shift = sum(b * (other - here) for b, other in zip(by, there, strict=True))
+        moved = shifted(values, shift)
+        moved[:, [0, -1]] = values[:, [0, -1]]
+        return replace(self, table_values=moved)
 
     def _members(self, level: Floats, features: Floats) -> tuple[Floats, Floats]:
         """Return CDF and log density of every member, (members, n)."""
@@ -113,3 +122,8 @@ class FlowCDF:
 
         level = self.coordinate.graph(graph, score)
         return graph_of_mean_cdf(graph, self.flows, level, features)
+
+
+def _table_of(cdf: FlowCDF) -> TableCDF:
+    assert cdf.table is not None, "the maps of several attributes have no table"
+    return cdf.table

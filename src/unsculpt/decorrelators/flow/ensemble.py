@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 from numpy.typing import NDArray
 
+from unsculpt.decorrelators.common.replicas import Counts
 from unsculpt.devices import cores_as_devices, on_device
 from unsculpt.fitting import Fit, fit
 from unsculpt.fitting.parameters import with_parameters
@@ -24,20 +25,26 @@ def train(
     *,
     members: int,
     seed: int,
+    counts: Counts | None = None,
     **how: Any,
 ) -> Fit[SplineFlow]:
-    """Train an ensemble for each column of levels, one after the other, in one program."""
+    """Train an ensemble for each column of levels, one after the other, in one program.
+
+    With counts, (n, members), each member sees an event as often as its column says.
+    """
     cores_as_devices()
     scores = levels.shape[1]
+    score = np.repeat(np.arange(scores), members)
+    events = levels.astype("f4"), features.astype("f4")
     return fit(
         _new(recipe, features.shape[1], int(scores * members), seed),
-        _negative_log_likelihood,
-        (levels.astype("f4"), features.astype("f4")),
+        _negative_log_likelihood if counts is None else _resampled,
+        events if counts is None else (events, counts),
         seed=seed,
         orders=members,
-        settings=np.repeat(np.arange(scores), members),
+        settings=score if counts is None else (score, np.tile(np.arange(members), scores)),
         can_split_batches=True,
-        title="Fitting the flow",
+        title="Fitting the flow" if counts is None else "Fitting its replicas",
         **how,
     )
 
@@ -72,6 +79,17 @@ def _negative_log_likelihood(
     scores, features = batch
     _, log_density = jax.vmap(flow)(scores[:, score], features)
     return -(weight * log_density).mean()
+
+
+def _resampled(
+    flow: SplineFlow,
+    batch: tuple[tuple[Array, Array], Array],
+    weight: Array,
+    setting: tuple[Array, Array],
+) -> Array:
+    events, counts = batch
+    score, member = setting
+    return _negative_log_likelihood(flow, events, weight * counts[:, member], score)
 
 
 @eqx.filter_jit

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ class QuantileCDF:
         recipe: of the networks.
         inputs: how many they have.
         one_axis: whether there is one continuous attribute, so that a table can replace them.
+        table_values: of that table, if they are known already: those of a variation.
     """
 
     coordinate: EmpiricalCDF
@@ -42,6 +44,7 @@ class QuantileCDF:
     recipe: str
     inputs: int
     one_axis: bool
+    table_values: Floats | None = None
 
     @property
     def range(self) -> tuple[float, float]:
@@ -100,7 +103,15 @@ class QuantileCDF:
     @cached_property
     def knots_by_attribute(self) -> tuple[Floats, Floats]:
         """Values of one attribute and `_knots` there."""
+        if self.table_values is not None:
+            return ATTRIBUTE_NODES, self.table_values
         return ATTRIBUTE_NODES, self._evaluate(ATTRIBUTE_NODES[:, None])
+
+    def moved(self, others: Sequence[QuantileCDF], by: Floats) -> QuantileCDF:
+        """Return it moved towards each of the others, by so much of the way; one attribute."""
+        knots, *towards = (cdf.knots_by_attribute[1] for cdf in (self, *others))
+        shift = sum(b * (other - knots) for b, other in zip(by, towards, strict=True))
+        return replace(self, table_values=np.sort(knots + shift, axis=1))
 
     def _evaluate(self, features: Floats) -> Floats:
         from unsculpt.decorrelators.quantile.network import evaluate

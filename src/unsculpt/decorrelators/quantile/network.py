@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 from numpy.typing import NDArray
 
+from unsculpt.decorrelators.common.replicas import Counts
 from unsculpt.devices import cores_as_devices, on_device
 from unsculpt.fitting import Fit, fit
 from unsculpt.fitting.parameters import with_parameters
@@ -66,6 +67,7 @@ def train(
     quantiles: Floats,
     *,
     members: int,
+    counts: Counts | None = None,
     **how: Any,
 ) -> Fit[QuantileNetwork]:
     """Train an ensemble for each column of targets, one after the other, in one program.
@@ -77,10 +79,16 @@ def train(
         start: the inclusive quantiles of each score, (scores, q).
         quantiles: their levels, (q,).
         members: networks for each score.
+        counts: how often each of them sees each event, (n, members); None for once.
         how: further arguments of the engine.
     """
     cores_as_devices()
     scores = len(start)
+    setting = (
+        np.repeat(np.arange(scores), members),
+        np.tile(quantiles, (scores * members, 1)).astype("f4"),
+    )
+    events = targets.astype("f4"), features.astype("f4")
     return fit(
         _new(
             recipe,
@@ -88,14 +96,11 @@ def train(
             np.repeat(_before_steps(start), members, axis=0).astype("f4"),
             how["seed"],
         ),
-        _pinball,
-        (targets.astype("f4"), features.astype("f4")),
-        settings=(
-            np.repeat(np.arange(scores), members),
-            np.tile(quantiles, (scores * members, 1)).astype("f4"),
-        ),
+        _pinball if counts is None else _resampled,
+        events if counts is None else (events, counts),
+        settings=setting if counts is None else (setting, np.tile(np.arange(members), scores)),
         can_split_batches=True,
-        title="Fitting the quantiles",
+        title="Fitting the quantiles" if counts is None else "Fitting their replicas",
         **how,
     )
 
@@ -125,6 +130,17 @@ def _pinball(
     above = scores[:, score][:, None] - jax.vmap(network)(features)
     loss = jnp.maximum(levels * above, (levels - 1) * above)
     return (weight[:, None] * loss).mean()
+
+
+def _resampled(
+    network: QuantileNetwork,
+    batch: tuple[tuple[Array, Array], Array],
+    weight: Array,
+    setting: tuple[tuple[Array, Array], Array],
+) -> Array:
+    events, counts = batch
+    which, member = setting
+    return _pinball(network, events, weight * counts[:, member], which)
 
 
 def restore(

@@ -22,6 +22,7 @@ from unsculpt.decorrelators.common.attributes import (
 )
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
+from unsculpt.decorrelators.common.variations import shifted
 from unsculpt.decorrelators.spline.binning import check_size, levels_of
 from unsculpt.decorrelators.spline.distribution import (
     Distribution,
@@ -32,7 +33,7 @@ from unsculpt.decorrelators.spline.distribution import (
 )
 from unsculpt.decorrelators.spline.errors import MapError
 from unsculpt.decorrelators.spline.histogram import HistogramDecorrelator
-from unsculpt.decorrelators.spline.variations import Direction, directions, shifted
+from unsculpt.decorrelators.spline.variations import Direction, directions
 from unsculpt.devices import cores
 from unsculpt.inputs import (
     Floats,

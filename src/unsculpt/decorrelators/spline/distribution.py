@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit, gammaincc, logit, ndtri
 
 from unsculpt.decorrelators.base import JUDGED_AT
+from unsculpt.decorrelators.common.variations import NEVER
 from unsculpt.decorrelators.spline.axes import (
     Axis,
     Smoothness,
@@ -37,7 +38,6 @@ PARTS = 10  # of the score, in which weights of both signs may cancel differentl
 FIRST_ITERATIONS, FIRST_CLOSE, FIRST = 30, 1.0, Smoothness(curves=24, regions=1, order=2)
 LEARN_FROM = 24  # curves that the events can hold: fewer do not tell a link
 ARRAYS = ("directions", "coefficients", "strengths", "costs")  # of a fitted surface
-NEVER = 1e-9  # a probability that may stand for zero
 
 # Three fits that differ in link, in functions of the score and in what they call smooth. Their mean
 # is closer to the truth than each.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from unsculpt.decorrelators.common.variations import NEVER
 from unsculpt.decorrelators.spline.axes import Axis, design, terms_of
 from unsculpt.decorrelators.spline.distribution import (
     MEMBERS,
-    NEVER,
     Distribution,
     noise_in,
     score_curves_at,

@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
-from scipy.special import expit, logit
 
+from unsculpt.decorrelators.common.variations import NEVER, principal
 from unsculpt.decorrelators.spline.axes import Axis
-from unsculpt.decorrelators.spline.distribution import NEVER
 from unsculpt.decorrelators.spline.errors import MapError
-from unsculpt.inputs import Floats, whole_number
+from unsculpt.inputs import Floats
 
 # The grid on which directions are compared: nodes along an attribute and levels of the score, with
 # one attribute and with two.
@@ -39,10 +37,9 @@ def directions(
 ) -> list[Direction]:
     """Return the n directions that hold most of the variance, the largest first.
 
-    They are eigenvectors of the covariance of a map over score and attributes. A place counts by
-    its events, and the variance is that of arcsin √F, on which an event is worth the same at any
-    level: else a cut that keeps a per cent would not matter beside one that keeps half. Scores are
-    taken to be off independently of each other.
+    A place counts by its events, and the variance is that of arcsin √F, on which an event is worth
+    the same at any level: else a cut that keeps a per cent would not matter beside one that keeps
+    half.
 
     Args:
         errors: of the map of each score.
@@ -50,31 +47,12 @@ def directions(
         levels: of the table of each score.
         n: how many directions.
     """
-    sizes = [error.size for error in errors]
-    if whole_number(n, "n") > sum(sizes):
-        raise ValueError(f"n is {n!r}; expected 1 to {sum(sizes):,} pairs of variations")
-    variances, normals, total = [], [], 0.0
-    for error, own, size in zip(errors, counts, sizes, strict=True):
-        moves = _stabilised(error, own)
-        total += (moves**2).sum()
-        values, vectors = eigh(moves.T @ moves, subset_by_index=(max(size - n, 0), size - 1))
-        variances.append(values[::-1])
-        # Up is a rise of the new score where it moves most.
-        moved = moves @ vectors
-        most = np.take_along_axis(moved, np.abs(moved).argmax(axis=0)[None], axis=0)
-        normals.append((vectors * np.sign(most)).T[::-1])
-    least = np.sort(np.concatenate(variances))[-n]
+    moves = [_stabilised(error, own) for error, own in zip(errors, counts, strict=True)]
     found = []
-    for score, (error, own) in enumerate(zip(errors, levels, strict=True)):
-        kept = variances[score][variances[score] >= least] / total
-        shifts = error.logit_shifts(normals[score][: len(kept)], own)
-        found += [Direction(float(s), score, x) for s, x in zip(kept, shifts, strict=True)]
+    for score, (shares, normals) in enumerate(principal(moves, n)):
+        shifts = errors[score].logit_shifts(normals, levels[score])
+        found += [Direction(float(s), score, x) for s, x in zip(shares, shifts, strict=True)]
     return sorted(found, key=lambda direction: -direction.share)[:n]
-
-
-def shifted(table: Floats, shift: Floats) -> Floats:
-    """Return a table whose logit is shifted, increasing along the score."""
-    return np.sort(expit(logit(np.clip(table, NEVER, 1 - NEVER)) + shift), axis=-1)
 
 
 def _stabilised(error: MapError, counts: Floats) -> Floats:
