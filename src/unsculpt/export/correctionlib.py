@@ -17,8 +17,8 @@ from unsculpt.decorrelators.common.tables import TableCDF
 from unsculpt.export.program import (
     check_exportable,
     flat_names,
-    protected_names,
-    score_names,
+    protected_in,
+    scores_in,
 )
 from unsculpt.export.schema import Content, binning, category, formula, reference, transform
 from unsculpt.export.thinning import thin
@@ -64,7 +64,7 @@ def to_correctionlib(
         raise ValueError(f"tolerance is {tolerance!r}; expected a positive number")
     if len(model.protected_inputs_) != 1:
         _table(None)
-    (attribute,), (protected,) = model.attributes_.attributes, protected_names(model, model)
+    (attribute,), ((protected, _),) = model.attributes_.attributes, protected_in(model, model)
     models = varied(model, variations) if variations else {"nominal": model}
     which = [{"name": VARIATION, "type": "string"}] if variations else []
     corrections = [
@@ -91,8 +91,8 @@ def to_correctionlib(
                 ),
             ),
         }
-        for tables, score, flat in zip(
-            _tables(models), score_names(model, model), flat_names(model), strict=True
+        for tables, (score, _), flat in zip(
+            _tables(models), scores_in(model, model), flat_names(model), strict=True
         )
     ]
     content = {"schema_version": 2, "corrections": corrections}
