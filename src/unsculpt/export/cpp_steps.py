@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -10,104 +11,16 @@ import numpy as np
 from unsculpt.graph import Graph, Node
 
 # What nothing may be called in C++, up to C++20; `std` could be, and must not.
-WORDS = frozenset(
-    [
-        "alignas",
-        "alignof",
-        "and",
-        "and_eq",
-        "asm",
-        "auto",
-        "bitand",
-        "bitor",
-        "bool",
-        "break",
-        "case",
-        "catch",
-        "char",
-        "char8_t",
-        "char16_t",
-        "char32_t",
-        "class",
-        "compl",
-        "concept",
-        "const",
-        "consteval",
-        "constexpr",
-        "constinit",
-        "const_cast",
-        "continue",
-        "co_await",
-        "co_return",
-        "co_yield",
-        "decltype",
-        "default",
-        "delete",
-        "do",
-        "double",
-        "dynamic_cast",
-        "else",
-        "enum",
-        "explicit",
-        "export",
-        "extern",
-        "false",
-        "float",
-        "for",
-        "friend",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "mutable",
-        "namespace",
-        "new",
-        "noexcept",
-        "not",
-        "not_eq",
-        "nullptr",
-        "operator",
-        "or",
-        "or_eq",
-        "parts",
-        "private",
-        "protected",
-        "public",
-        "register",
-        "reinterpret_cast",
-        "requires",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "static_assert",
-        "static_cast",
-        "std",
-        "struct",
-        "switch",
-        "template",
-        "this",
-        "thread_local",
-        "throw",
-        "true",
-        "try",
-        "typedef",
-        "typeid",
-        "typename",
-        "union",
-        "unsigned",
-        "using",
-        "virtual",
-        "void",
-        "volatile",
-        "wchar_t",
-        "while",
-        "xor",
-        "xor_eq",
-    ]
-)
+WORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
+    char32_t class compl concept const consteval constexpr constinit const_cast continue co_await
+    co_return co_yield decltype default delete do double dynamic_cast else enum explicit export
+    extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq
+    nullptr operator or or_eq parts private protected public register reinterpret_cast requires
+    return short signed sizeof static static_assert static_cast std struct switch template this
+    thread_local throw true try typedef typeid typename union unsigned using virtual void volatile
+    wchar_t while xor xor_eq"""
+LONGEST = 300  # of an expression that is written where it is used
 BINARY = {
     "Add": "+",
     "Sub": "-",
@@ -126,13 +39,14 @@ UNARY = {
     "Sigmoid": "sigmoid",
 }
 TYPES = {"number": "double", "text": "std::string_view", "table": "const double*"}
+INLINE = {*BINARY, *UNARY, "Where", "CountBelow", "Cast"}
 KINDS = {"f": "double", "i": "std::int64_t", "b": "bool"}
 LETTERS = "ijkl"
 
 
 def word(name: str) -> str:
     """Return a name that is none of the words of C++."""
-    return f"{name}_" if name in WORDS else name
+    return f"{name}_" if name in WORDS.split() else name
 
 
 def quoted(text: str) -> str:
@@ -151,7 +65,9 @@ def number(value: Any) -> str:
     if np.isfinite(value):
         return repr(float(value))
     limits = "std::numeric_limits<double>::"
-    return f"{limits}quiet_NaN()" if np.isnan(value) else f"{'-' * (value < 0)}{limits}infinity()"
+    if np.isnan(value):
+        return f"{limits}quiet_NaN()"
+    return f"{limits}infinity()" if value > 0 else f"-{limits}infinity()"
 
 
 class Steps:
@@ -177,7 +93,10 @@ class Steps:
                 needed |= set(node.inputs)
                 nodes.append(node)
         self.nodes, self.needed = nodes[::-1], needed
+        self.users: dict[str, list[Node]] = defaultdict(list)
         for node in self.nodes:
+            for name in node.inputs:
+                self.users[name].append(node)
             self.shapes[node.output] = self._shape(node)
             self.types[node.output] = self._type(node)
             if node.operation in ("Unsqueeze", "Squeeze"):  # the same numbers
@@ -255,10 +174,12 @@ class Steps:
         """Return the arrays, and what searches in them."""
         searched = {node.inputs[0] for node in self.nodes if node.operation == "CountBelow"}
         for name, array in self.graph.constants.items():
-            if name in searched or (name in self.needed and array.size > 1):
-                items = ",".join(map(number, array.ravel()))
-                kind = KINDS[array.dtype.kind]
-                yield f"inline constexpr {kind} {name}[{array.size}] = {{{items}}};"
+            if name in searched:
+                array = np.append(array, 3 * [np.inf])
+            elif name not in self.needed or array.size == 1:
+                continue
+            items = ",".join(map(number, array.ravel()))
+            yield f"inline constexpr {KINDS[array.dtype.kind]} {name}[{array.size}] = {{{items}}};"
         for node in self.nodes:
             if node.operation == "CountBelow":
                 knots = self.graph.constants[node.inputs[0]]
@@ -356,12 +277,23 @@ class Steps:
         """Set every entry of an array."""
         kind, shape = KINDS[self.types[out]], self.shapes[out]
         if self.size(out) == 1:
-            yield f"const {kind} {out} = {expression};"
+            if self._used_once(out) and len(expression) < LONGEST:
+                # A choice then computes only what it chooses.
+                self.names[out] = f"({expression})"
+            else:
+                yield f"const {kind} {out} = {expression};"
         else:
             letters = LETTERS[: len(shape)]
             yield f"{kind} {out}[{self.size(out)}];"
             loops = _loops(zip(letters, shape, strict=True))
             yield f"{loops}{self.at(out, letters)} = {expression};"
+
+    def _used_once(self, name: str) -> bool:
+        """Whether one step that is a number itself needs it, and nothing else."""
+        users = self.users[name]
+        if len(users) != 1 or name in self.graph.demands:
+            return False
+        return self.size(users[0].output) == 1 and users[0].operation in INLINE
 
     def _sum(self, out: str, ranges: list[tuple[str, int]], to: str, term: str) -> Iterator[str]:
         """Add terms to the entries of an array."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -30,14 +32,19 @@ def to_onnx(
     classifier: Classifier | None = None,
     method: Method = "predict_proba",
     variations: int = 0,
+    single: bool = False,
 ) -> None:
     """Write `model.transform` as an ONNX graph (opset 18) that plain onnxruntime runs.
 
     Inputs are columns of any length, one for each score and each protected attribute, by name:
     `score` (`score_0`, ... if there are several) and the attribute's name, or `protected`
-    (`protected_0`, ...) if it has none. Numbers are double: single precision would merge
-    neighbouring scores and break their order. Text categories are strings. The outputs are `flat`
-    (`flat_0`, ...).
+    (`protected_0`, ...) if it has none. An expression such as `jet_mass / 1000` becomes the name
+    `jet_mass_1000`; the file says of each input how it was computed and its range in the fit, in
+    its description and, for programs, as JSON under `inputs` in the metadata. Text categories are
+    strings. The outputs are `flat` (`flat_0`, ...).
+
+    Numbers are double: single precision would merge neighbouring scores and break their order.
+    Where the inputs are single already, `single` takes them as they are; all else stays double.
 
     A `CrossFit` has one more input, `fold`: the number of the event modulo the number of folds, or
     any other number, such as -1, for an event that no model has seen.
@@ -54,18 +61,21 @@ def to_onnx(
             or "decision_function".
         variations: pairs of the model's variations to write too; the outputs are then `nominal`,
             `up_1`, `down_1`, ... (`nominal_0`, ... of several scores).
+        single: whether the inputs are single precision (float in C++).
     """
     onnx = needs("onnx", "onnx")
     graph = graph_of(model, classifier, method, variations)
-    proto = _model(graph, onnx)
+    proto = _model(graph, onnx, single)
     proto.metadata_props.add(key="unsculpt", value=version("unsculpt"))
     proto.metadata_props.add(key="decorrelator", value=type(model).__name__)
+    about = {name: asdict(x) for name, x in graph.inputs.items()}
+    proto.metadata_props.add(key="inputs", value=json.dumps(about))
     onnx.checker.check_model(proto)
     with atomic_write(path) as draft:
         draft.write_bytes(proto.SerializeToString(deterministic=True))
 
 
-def _model(graph: Graph, onnx: Any) -> Any:
+def _model(graph: Graph, onnx: Any, single: bool) -> Any:
     make, kinds = onnx.helper, onnx.TensorProto
     steps = [
         step
@@ -76,8 +86,14 @@ def _model(graph: Graph, onnx: Any) -> Any:
     inputs = []
     for name, about in graph.inputs.items():
         element = kinds.STRING if about.kind == "text" else kinds.DOUBLE
+        if single and about.kind != "text":
+            element = kinds.FLOAT
+            for node in nodes:
+                node.input[:] = [f"{name}_double" if x == name else x for x in node.input]
+            nodes.insert(0, make.make_node("Cast", [name], [f"{name}_double"], to=kinds.DOUBLE))
         shape = ["events", about.width] if about.kind == "table" else ["events"]
         inputs.append(make.make_tensor_value_info(name, element, shape, about.words))
+    domains = {node.domain for node in nodes}
     used = {name for node in nodes for name in node.input}
     return make.make_model(
         make.make_graph(
@@ -91,7 +107,7 @@ def _model(graph: Graph, onnx: Any) -> Any:
                 if name in used
             ],
         ),
-        opset_imports=[make.make_opsetid("", OPSET), make.make_opsetid(ML, 2)],
+        opset_imports=[make.make_opsetid(*x) for x in (("", OPSET), (ML, 2)) if x[0] in domains],
         ir_version=IR_VERSION,
         producer_name="unsculpt",
     )

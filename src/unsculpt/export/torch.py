@@ -88,10 +88,8 @@ def _run(node: Node, x: list[Any], torch: Any) -> Any:
             return torch.searchsorted(*x)
         case "Gather":
             table, index = x
-            return table.index_select(1, index) if options["axis"] else table[index]
-        case "GatherElements":
-            table, index = x
-            return table.expand(*index.shape[:-1], -1).gather(options["axis"], index)
+            axis = options["axis"]
+            return table.index_select(axis, index) if axis else table[index]
         case "Concat":
             return torch.cat(x, options["axis"])
         case "Unsqueeze" | "Squeeze":

@@ -23,16 +23,16 @@ namespace $space {
 inline namespace $inner {
 namespace parts {
 
-// Counts the knots below a value. Equal buckets of their range know where theirs begin, so most
-// values are a step or two away.
+// Counts the knots below a value. Equal buckets of their range know where theirs begin; in most
+// there are three at most, two steps away. Three infinities come after the last knot.
 template <int Knots, int Buckets>
 struct Search {
   const double* knots;
   double low, scale;
   std::uint32_t first[Buckets + 1];
 
-  constexpr Search(const double (&values)[Knots], double per_unit)
-      : knots(values), low(values[0]), scale(per_unit), first() {
+  constexpr Search(const double (&values)[Knots + 3], double buckets_per_unit)
+      : knots(values), low(values[0]), scale(buckets_per_unit), first() {
     int knot = 0;
     for (int i = 0; i < Buckets; ++i) {
       while (knot < Knots && bucket(values[knot]) < i) ++knot;
@@ -48,13 +48,11 @@ struct Search {
 
   std::int64_t below(double value) const {
     const int place = bucket(value);
-    std::uint32_t begin = first[place], end = first[place + 1];
-    while (begin < end) {
-      const std::uint32_t middle = (begin + end) / 2;
-      if (knots[middle] < value) begin = middle + 1;
-      else end = middle;
-    }
-    return begin;
+    std::uint32_t found = first[place];
+    if (first[place + 1] - found > 3)
+      return std::lower_bound(knots + found, knots + first[place + 1], value) - knots;
+    found += 2 * (knots[found + 1] < value);
+    return found + (knots[found] < value);
   }
 };
 
