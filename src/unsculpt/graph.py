@@ -1,10 +1,12 @@
 """A program over columns of events, in the words of ONNX: written once, run by any target.
 
-Each part of a model writes its own steps, beside the code that computes them here.
+Each part of a model writes its own steps, beside the code that computes them here. One word is not
+ONNX's: "CountBelow", the search in a sorted list, which each target does in its own way.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
@@ -15,6 +17,37 @@ from numpy.typing import ArrayLike, NDArray
 from unsculpt.inputs import Floats
 
 Kind = Literal["number", "text", "table"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """What goes into a program, and how to prepare it.
+
+    Attributes:
+        kind: a column of numbers or text, or a table of numbers.
+        width: of that table.
+        expression: how the column was made from those of the files of the fit, if that is known.
+        range: where the values of the fit end, if that is known.
+        categories: the values it may take, if these are few.
+    """
+
+    kind: Kind = "number"
+    width: int = 1
+    expression: str | None = None
+    range: tuple[float, float] | None = None
+    categories: list[Any] | None = None
+
+    @property
+    def words(self) -> str:
+        """How to prepare it, for a reader; in JSON's quotes, so on one line."""
+        text = json.dumps(self.expression) if self.expression else "as in the fit"
+        if self.kind == "table":
+            text += f", {self.width} columns"
+        if self.categories is not None:
+            text += f", one of {json.dumps(self.categories)}"
+        if self.range is not None:
+            text += ", fitted from {:g} to {:g}".format(*self.range)
+        return text
 
 
 @dataclass(frozen=True)
@@ -81,22 +114,25 @@ class Graph:
     """Steps in order, the constants they use, and what goes in and comes out by name.
 
     Inside, a column of events is (n, 1), so that it broadcasts with (n, k) and (members, n, k).
-    What two parts of a model have in common is one step, and one constant.
+    What two parts of a model have in common is one step, and one constant. A target that can raise
+    errors does so where one of the `demands`, a condition by its name, does not hold; in others NaN
+    has to do.
     """
 
-    inputs: dict[str, tuple[Kind, int]] = field(default_factory=dict)
+    inputs: dict[str, Input] = field(default_factory=dict)
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    demands: dict[str, str] = field(default_factory=dict)
     _known: dict[Any, Value] = field(default_factory=dict)
 
-    def input(self, name: str, kind: Kind = "number", width: int = 1) -> Value:
+    def input(self, name: str, about: Input = Input()) -> Value:
         """Declare an input: a column of numbers or text, (n,), or a table of numbers (n, width)."""
         if name in self.inputs:
             raise ValueError(f"two inputs would be called {name!r}; rename the columns")
-        self.inputs[name] = (kind, width)
+        self.inputs[name] = about
         value = Value(self, name)
-        return value if kind == "table" else self.add("Unsqueeze", value, axes=[1])
+        return value if about.kind == "table" else self.add("Unsqueeze", value, axes=[1])
 
     def output(self, name: str, column: Value) -> None:
         """Declare a column to be an output, (n,)."""
@@ -133,19 +169,15 @@ class Graph:
         """Return the entries of a column at these places."""
         return self.add("Gather", table, index, axis=0)
 
-    def count_below(self, knots: Floats, value: Value) -> Value:
-        """Return how many of the increasing knots lie below each value.
+    def demand(self, condition: Value, otherwise: str) -> None:
+        """Declare what must hold for every event, and what to say if it does not."""
+        self.demands[condition.name] = otherwise
 
-        ONNX has no search in a sorted list: this is bisection, unrolled, ten steps for a thousand
-        knots. A NaN is above none.
-        """
-        place = self.constant(np.zeros((1, 1), dtype=np.int64))
-        steps = [2**i for i in reversed(range(len(knots).bit_length()))]
-        padded = np.pad(knots, (0, sum(steps) - len(knots)), constant_values=np.inf)
-        for step in steps:
-            below = self.take(padded[step - 1 :], place) < value
-            place = self.where(below, place + np.int64(step), place)
-        return place
+    def count_below(self, knots: Floats, value: Value) -> Value:
+        """Return how many of the increasing knots lie below each value; a NaN is above none."""
+        if not len(knots):
+            return self.constant(np.zeros((1, 1), dtype=np.int64))
+        return self.add("CountBelow", knots, value)
 
     def interpolate(self, axes: list[tuple[Floats, Value]], table: Floats) -> Value:
         """Return a table at these places, linear between the nodes along every axis."""

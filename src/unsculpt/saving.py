@@ -111,8 +111,20 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{path} {error}") from None
 
 
+def checksum(model: Model) -> str:
+    """Return the SHA-256 of the file that `save` writes."""
+    return hashlib.sha256(_content(*packed(model))).hexdigest()
+
+
 def write_model(path: str | os.PathLike[str], arrays: Arrays, metadata: Json) -> None:
     """Write a model file whole or not at all."""
+    content = _content(arrays, metadata)
+    with atomic_write(path) as draft:
+        draft.write_bytes(content)
+
+
+def _content(arrays: Arrays, metadata: Json) -> bytes:
+    """Return the bytes of a model file, the same each time."""
     metadata = {"format": FORMAT, "version": version("unsculpt")} | metadata
     metadata = json.loads(json.dumps(metadata, default=_plain))
     # In this machine's byte order, in which safetensors hands them back.
@@ -122,9 +134,7 @@ def write_model(path: str | os.PathLike[str], arrays: Arrays, metadata: Json) ->
     }
     metadata |= {"sha256": _checksum(metadata, arrays)}
     # One entry: safetensors writes several in any order.
-    content = save(arrays, metadata={_KEY: json.dumps(metadata, sort_keys=True)})
-    with atomic_write(path) as draft:
-        draft.write_bytes(content)
+    return save(arrays, metadata={_KEY: json.dumps(metadata, sort_keys=True)})
 
 
 def _checksum(metadata: Json, arrays: Arrays) -> str:

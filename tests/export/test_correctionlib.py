@@ -85,13 +85,69 @@ def test_scores_that_nearly_coincide(tagger, tmp_path):
     assert np.diff(flat).min() >= -1e-7
 
 
-def test_several_attributes_are_refused(two_scores, tmp_path):
-    with pytest.raises(ValueError, match="one continuous attribute, ONNX takes any"):
+def evaluated(correction, *columns):
+    """Text goes in event by event."""
+    return np.array([correction.evaluate(*event) for event in zip(*columns, strict=True)])
+
+
+def test_networks_of_several_attributes_are_refused(two_scores, tmp_path):
+    with pytest.raises(ValueError, match="needs a conditional CDF in a table"):
         to_correctionlib(two_scores.model, tmp_path / "model.json")
 
 
+def test_three_continuous_attributes_are_refused(two_scores, tmp_path):
+    protected = np.random.default_rng(1).normal(size=(500, 3))
+    model = us.KNNDecorrelator().fit(protected[:, 0] + protected[:, 1] ** 2, protected)
+    with pytest.raises(ValueError, match="two continuous attributes at most"):
+        to_correctionlib(model, tmp_path / "model.json")
+
+
+@pytest.mark.slow
+def test_categories(spline, tmp_path):
+    scores, protected = spline.hard_events(2_000)
+    columns = [scores["score"], protected["mass"], [str(c) for c in protected["channel"]]]
+    correction = correction_of(spline.model, tmp_path)
+    (expected,) = spline.transform(scores, protected)
+    np.testing.assert_allclose(evaluated(correction, *columns), expected, rtol=0, atol=1e-3)
+    assert (tmp_path / "model.json").stat().st_size < 2e6
+    with pytest.raises(IndexError):
+        correction.evaluate(0.5, 90.0, "tt")
+    marked = correction_of(spline.changed(outside="nan").model, tmp_path)
+    assert np.isnan(marked.evaluate(0.5, 90.0, "tt"))
+
+
+def test_categories_that_are_numbers(tmp_path):
+    rng = np.random.default_rng(1)
+    year, mass = rng.choice([2017, 2018], 1_000), rng.uniform(50, 150, 1_000)
+    score = rng.normal(mass / 100 + (year == 2018))
+    table = np.column_stack([year, mass])
+    model = us.SplineDecorrelator(categorical=[0]).fit(score, table)
+    correction = correction_of(model, tmp_path, tolerance=1e-2)
+    flat = evaluated(correction, score[:200], [int(y) for y in year[:200]], mass[:200])
+    np.testing.assert_allclose(flat, model.transform(score[:200], table[:200]), atol=1e-2)
+
+
+@pytest.mark.slow
+def test_two_attributes(tmp_path):
+    toy = toys.two_attributes(20_000, 0, seed=1)
+    model = us.SplineDecorrelator().fit(toy.score, toy.protected)
+    flat = correction_of(model, tmp_path, tolerance=1e-2).evaluate(toy.score, *toy.protected.T)
+    expected = model.transform(toy.score, toy.protected)
+    np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-2)
+    assert (tmp_path / "model.json").stat().st_size < 5e6
+    with pytest.raises(ValueError, match="allow a larger tolerance"):
+        to_correctionlib(model, tmp_path / "other.json", tolerance=1e-3)
+    assert not (tmp_path / "other.json").exists()
+
+
+def test_says_how_to_prepare_the_inputs(tagger, tmp_path):
+    columns = {"score": ["tagger"], "protected": ["jet_mass / 1000"]}
+    correction = correction_of(tagger.changed(source_=columns).model, tmp_path, tolerance=1e-2)
+    assert '"jet_mass / 1000", fitted from' in correction.inputs[1].description
+
+
 def test_a_method_without_a_table_is_refused(knn, tmp_path):
-    with pytest.raises(ValueError, match="which this method does not make; ONNX takes it"):
+    with pytest.raises(ValueError, match="which this method does not make"):
         to_correctionlib(knn.model, tmp_path / "model.json")
 
 

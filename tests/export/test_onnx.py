@@ -1,3 +1,4 @@
+import json
 import warnings
 
 import numpy as np
@@ -12,6 +13,12 @@ import unsculpt as us
 from unsculpt.classifiers import Classifier
 from unsculpt.export import to_onnx
 
+# What the parser of ROOT's SOFIE knows by name, of what we use.
+SOFIE = {
+    *("Add", "Sub", "Mul", "Div", "MatMul", "Less", "Greater", "Equal", "Where", "Cast"),
+    *("Gather", "Concat", "Squeeze", "Unsqueeze", "ReduceMean", "ReduceSum", "Softmax"),
+    *("Abs", "Exp", "Log", "Relu", "Sigmoid", "Tanh"),
+}
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("spline", "chain")]
 
 
@@ -48,6 +55,18 @@ class TestAgreement:
         for flat in session_of(case.model, tmp_path).run(None, scores | here):
             assert np.diff(flat).min() >= -1e-7
             assert flat[-1] > flat[0]
+
+
+class TestSinglePrecision:
+    def test_is_taken_as_it_is(self, case, tmp_path):
+        parts = [
+            {k: v if v.dtype.kind == "U" else v.astype(np.float32) for k, v in part.items()}
+            for part in case.hard_events(1_000)
+        ]
+        session = session_of(case.model, tmp_path, single=True)
+        flat = session.run(None, parts[0] | parts[1])
+        assert flat[0].dtype == np.float64
+        np.testing.assert_allclose(flat, case.transform(*parts), rtol=0, atol=1e-6)
 
 
 class TestWhatPythonRefuses:
@@ -167,9 +186,27 @@ class TestFile:
     def test_inputs_bear_the_columns_names(self, tagger, tmp_path):
         columns = {"score": ["tagger"], "protected": ["jet_mass / 1000"]}
         session = session_of(tagger.changed(source_=columns).model, tmp_path)
-        assert [x.name for x in session.get_inputs()] == ["tagger", "jet_mass / 1000"]
+        assert [x.name for x in session.get_inputs()] == ["tagger", "jet_mass_1000"]
         assert [x.name for x in session.get_outputs()] == ["flat"]
         assert session.get_inputs()[0].shape == ["events"]
+
+    def test_says_how_to_prepare_the_inputs(self, channels, tmp_path):
+        columns = {"score": ["-log(bdt)"], "protected": ["m / 1000", "channel", "year"]}
+        session_of(channels.changed(source_=columns).model, tmp_path)
+        proto = onnx.load(tmp_path / "model.onnx")
+        about = json.loads({p.key: p.value for p in proto.metadata_props}["inputs"])
+        assert list(about) == ["log_bdt", "m_1000", "channel", "year"]
+        assert about["log_bdt"]["expression"] == "-log(bdt)"
+        mass = channels.protected["mass"]
+        assert about["m_1000"]["range"] == [mass.min(), mass.max()]
+        assert about["channel"]["categories"] == ["ee", "em", "mm"]
+        assert '"m / 1000", fitted from 50' in proto.graph.input[1].doc_string
+
+    def test_has_only_operators_that_sofie_reads_too(self, case, tmp_path):
+        session_of(case.model, tmp_path)
+        used = {node.op_type for node in onnx.load(tmp_path / "model.onnx").graph.node}
+        text = any(column.dtype.kind == "U" for column in case.protected.values())
+        assert used <= SOFIE | ({"LabelEncoder"} if text else set())
 
     def test_is_the_same_each_time(self, two_scores, tmp_path):
         for name in ("a", "b"):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +32,19 @@ def to_onnx(
     classifier: Classifier | None = None,
     method: Method = "predict_proba",
     variations: int = 0,
+    single: bool = False,
 ) -> None:
     """Write `model.transform` as an ONNX graph (opset 18) that plain onnxruntime runs.
 
     Inputs are columns of any length, one for each score and each protected attribute, by name:
     `score` (`score_0`, ... if there are several) and the attribute's name, or `protected`
-    (`protected_0`, ...) if it has none. Numbers are double: single precision would merge
-    neighbouring scores and break their order. Text categories are strings. The outputs are `flat`
-    (`flat_0`, ...).
+    (`protected_0`, ...) if it has none. An expression such as `jet_mass / 1000` becomes the name
+    `jet_mass_1000`; the file says of each input how it was computed and its range in the fit, in
+    its description and, for programs, as JSON under `inputs` in the metadata. Text categories are
+    strings. The outputs are `flat` (`flat_0`, ...).
+
+    Numbers are double: single precision would merge neighbouring scores and break their order.
+    Where the inputs are single already, `single` takes them as they are; all else stays double.
 
     A `CrossFit` has one more input, `fold`: the number of the event modulo the number of folds, or
     any other number, such as -1, for an event that no model has seen.
@@ -53,37 +61,72 @@ def to_onnx(
             or "decision_function".
         variations: pairs of the model's variations to write too; the outputs are then `nominal`,
             `up_1`, `down_1`, ... (`nominal_0`, ... of several scores).
+        single: whether the inputs are single precision (float in C++).
     """
     onnx = needs("onnx", "onnx")
     graph = graph_of(model, classifier, method, variations)
-    proto = _model(graph, onnx)
+    proto = _model(graph, onnx, single)
     proto.metadata_props.add(key="unsculpt", value=version("unsculpt"))
     proto.metadata_props.add(key="decorrelator", value=type(model).__name__)
+    about = {name: asdict(x) for name, x in graph.inputs.items()}
+    proto.metadata_props.add(key="inputs", value=json.dumps(about))
     onnx.checker.check_model(proto)
     with atomic_write(path) as draft:
         draft.write_bytes(proto.SerializeToString(deterministic=True))
 
 
-def _model(graph: Graph, onnx: Any) -> Any:
+def _model(graph: Graph, onnx: Any, single: bool) -> Any:
     make, kinds = onnx.helper, onnx.TensorProto
-    nodes = [_node(node, graph, onnx) for node in graph.nodes]
+    steps = [
+        step
+        for node in graph.nodes
+        for step in (_bisection(node, graph) if node.operation == "CountBelow" else [node])
+    ]
+    nodes = [_node(node, graph, onnx) for node in steps]
     inputs = []
-    for name, (kind, width) in graph.inputs.items():
-        element = kinds.STRING if kind == "text" else kinds.DOUBLE
-        shape = ["events", width] if kind == "table" else ["events"]
-        inputs.append(make.make_tensor_value_info(name, element, shape))
+    for name, about in graph.inputs.items():
+        element = kinds.STRING if about.kind == "text" else kinds.DOUBLE
+        if single and about.kind != "text":
+            element = kinds.FLOAT
+            for node in nodes:
+                node.input[:] = [f"{name}_double" if x == name else x for x in node.input]
+            nodes.insert(0, make.make_node("Cast", [name], [f"{name}_double"], to=kinds.DOUBLE))
+        shape = ["events", about.width] if about.kind == "table" else ["events"]
+        inputs.append(make.make_tensor_value_info(name, element, shape, about.words))
+    domains = {node.domain for node in nodes}
+    used = {name for node in nodes for name in node.input}
     return make.make_model(
         make.make_graph(
             nodes,
             "unsculpt",
             inputs,
             [make.make_tensor_value_info(x, kinds.DOUBLE, ["events"]) for x in graph.outputs],
-            [onnx.numpy_helper.from_array(x, name) for name, x in graph.constants.items()],
+            [
+                onnx.numpy_helper.from_array(x, name)
+                for name, x in graph.constants.items()
+                if name in used
+            ],
         ),
-        opset_imports=[make.make_opsetid("", OPSET), make.make_opsetid(ML, 2)],
+        opset_imports=[make.make_opsetid(*x) for x in (("", OPSET), (ML, 2)) if x[0] in domains],
         ir_version=IR_VERSION,
         producer_name="unsculpt",
     )
+
+
+def _bisection(node: Node, graph: Graph) -> Iterator[Node]:
+    """Search in a sorted list, which ONNX does not have: ten steps for a thousand knots."""
+    name, value = node.inputs
+    knots, place = graph.constants[name], graph.constant(np.zeros((1, 1), dtype=np.int64)).name
+    steps = [2**i for i in reversed(range(len(knots).bit_length()))]
+    padded = np.pad(knots, (0, sum(steps) - len(knots)), constant_values=np.inf)
+    for step in steps:
+        knot, below, right = (f"{node.output}_{x}_{step}" for x in ("knot", "below", "right"))
+        after = node.output if step == 1 else f"{node.output}_{step}"
+        yield Node("Gather", [graph.constant(padded[step - 1 :]).name, place], knot, {"axis": 0})
+        yield Node("Less", [knot, value], below, {})
+        yield Node("Add", [place, graph.constant(np.int64(step)).name], right, {})
+        yield Node("Where", [below, right, place], after, {})
+        place = after
 
 
 def _node(node: Node, graph: Graph, onnx: Any) -> Any:

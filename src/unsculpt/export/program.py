@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators import Chain, CrossFit, Decorrelator
 from unsculpt.decorrelators.base import varied
-from unsculpt.graph import Graph, Value
+from unsculpt.decorrelators.common.attributes import Categorical, Continuous
+from unsculpt.graph import Graph, Input, Value
 from unsculpt.inputs import UNNAMED, are_names
 
 if TYPE_CHECKING:
@@ -37,15 +39,11 @@ def graph_of(
     classifier, (first, *_) = programs[0]
     graph = Graph()
     if classifier is None:
-        given = [graph.input(name) for name in score_names(model, first)]
+        given = [graph.input(identifier(x), about) for x, about in scores_in(model, first)]
     else:
         check_is_fitted(classifier)
-        given = [graph.input("features", "table", classifier.n_features_in_)]
-    texts = first.protected_inputs_.values()
-    protected = [
-        graph.input(name, "text" if text else "number")
-        for name, text in zip(protected_names(model, first), texts, strict=True)
-    ]
+        given = [graph.input("features", Input("table", classifier.n_features_in_))]
+    protected = [graph.input(identifier(x), about) for x, about in protected_in(model, first)]
     answers = []
     for classifier, (*before, last) in programs:
         scores = given
@@ -58,7 +56,9 @@ def graph_of(
     outputs = answers[0]
     if isinstance(model, CrossFit):
         of_folds = [answer[FLAT] for answer in answers]
-        outputs = {FLAT: model._choice(graph, of_folds, graph.input(FOLD), protected)}
+        fold_by = (model.source_ or {}).get("fold_by") or "the number of the event"
+        fold = graph.input(FOLD, Input(expression=f"({fold_by}) % {len(models)}, -1 if not fitted"))
+        outputs = {FLAT: model._choice(graph, of_folds, fold, protected)}
     for name, flat in outputs.items():
         for output, score in zip(_numbered(name, len(flat)), flat, strict=True):
             graph.output(output, score)
@@ -87,15 +87,48 @@ def check_exportable(model: Any) -> None:
     check_is_fitted(model)
 
 
-def score_names(model: Any, first: Decorrelator) -> list[str]:
-    """Return what the scores are called: by their columns in the files of the fit, if known."""
-    return (model.source_ or {}).get("score") or _numbered("score", first.n_scores_)
+def scores_in(model: Any, first: Decorrelator) -> list[tuple[str, Input]]:
+    """Return the scores by their columns in the files of the fit, if known, and their ranges."""
+    columns = (model.source_ or {}).get("score")
+    names = columns or _numbered("score", first.n_scores_)
+    ranges = [cdf.range for cdf in getattr(first, "cdfs_", [])] or [None] * len(names)
+    return [
+        (name, Input(expression=name if columns else None, range=ends))
+        for name, ends in zip(names, ranges, strict=True)
+    ]
 
 
-def protected_names(model: Any, first: Decorrelator) -> list[str]:
-    """Return what the protected attributes are called."""
-    names = (model.source_ or {}).get("protected") or list(first.protected_inputs_)
-    return list(names) if are_names(names) else _numbered(UNNAMED, len(names))
+def protected_in(model: Any, first: Decorrelator) -> list[tuple[str, Input]]:
+    """Return the protected attributes by name, with their ranges or categories."""
+    columns = (model.source_ or {}).get("protected")
+    names = columns or list(first.protected_inputs_)
+    if not are_names(names):
+        names = _numbered(UNNAMED, len(names))
+    of_fit = model.attributes_ if isinstance(model, CrossFit) else first.attributes_
+    fitted: dict[str, Any] = {attribute.name: attribute for attribute in of_fit.attributes}
+    return [
+        (name, _about(name if columns else None, text, fitted.get(own)))
+        for name, (own, text) in zip(names, first.protected_inputs_.items(), strict=True)
+    ]
+
+
+def _about(expression: str | None, text: bool, attribute: Any) -> Input:
+    """Return how to prepare an attribute; what it is made into may be another one."""
+    return Input(
+        "text" if text else "number",
+        expression=expression,
+        range=attribute.cdf.range if isinstance(attribute, Continuous) else None,
+        categories=attribute.values if isinstance(attribute, Categorical) else None,
+    )
+
+
+def identifier(name: str) -> str:
+    """Return a name that programs can have too: `jet_mass / 1000` is `jet_mass_1000`."""
+    name = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
+    if name[0].isdigit():
+        name = f"x_{name}"
+    # Steps of a program are called so.
+    return f"{name}_" if re.fullmatch(r"(step|constant)_\d+", name) else name
 
 
 def flat_names(last: Decorrelator) -> list[str]:

@@ -34,10 +34,10 @@ def binning(name: str, edges: list[Any], content: list[Content], flow: Any) -> C
     }
 
 
-def category(name: str, contents: dict[str, Content]) -> Content:
-    """A content for each text that an input may be."""
+def category(name: str, contents: dict[Any, Content], other: Content | None = None) -> Content:
+    """A content for each text or integer that an input may be; else another, or an error."""
     cases = [{"key": key, "value": content} for key, content in contents.items()]
-    return {"nodetype": "category", "input": name, "content": cases}
+    return {"nodetype": "category", "input": name, "content": cases, "default": other}
 
 
 def transform(name: str, rule: Content, content: Content) -> Content:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from unsculpt.inputs import Floats
 
 
-def thin(nodes: Floats, table: Floats, tolerance: float) -> NDArray[np.int64]:
-    """Return nodes, (a,), between which lines through a table, (a, b), stay within a tolerance.
+def thin(nodes: Floats, table: Floats, tolerance: Floats) -> NDArray[np.int64]:
+    """Return nodes, (a,), between which lines stay within a tolerance of a table, both (a, b).
 
     From each node the farthest that will do is found by bisection.
     """
@@ -17,7 +17,8 @@ def thin(nodes: Floats, table: Floats, tolerance: float) -> NDArray[np.int64]:
     def fits(first: int, last: int) -> bool:
         share = (nodes[first : last + 1] - nodes[first]) / (nodes[last] - nodes[first])
         line = table[first] + share[:, None] * (table[last] - table[first])
-        return bool(np.abs(line - table[first : last + 1]).max() <= tolerance)
+        own = slice(first, last + 1)
+        return bool((np.abs(line - table[own]) <= tolerance[own]).all())
 
     kept = [0]
     while kept[-1] < len(nodes) - 1:

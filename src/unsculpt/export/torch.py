@@ -45,8 +45,8 @@ def to_torchscript(
     torch = needs("torch", "torch")
     graph = graph_of(model, classifier, method)
     example = tuple(
-        torch.zeros((2, width) if kind == "table" else 2, dtype=torch.float64)
-        for kind, width in graph.inputs.values()
+        torch.zeros((2, x.width) if x.kind == "table" else 2, dtype=torch.float64)
+        for x in graph.inputs.values()
     )
     traced = torch.jit.trace(_module(graph, torch), example)
     with atomic_write(path) as draft:
@@ -84,12 +84,12 @@ def _run(node: Node, x: list[Any], torch: Any) -> Any:
     """Do what ONNX means by an operation."""
     options = node.options
     match node.operation:
+        case "CountBelow":
+            return torch.searchsorted(*x)
         case "Gather":
             table, index = x
-            return table.index_select(1, index) if options["axis"] else table[index]
-        case "GatherElements":
-            table, index = x
-            return table.expand(*index.shape[:-1], -1).gather(options["axis"], index)
+            axis = options["axis"]
+            return table.index_select(axis, index) if axis else table[index]
         case "Concat":
             return torch.cat(x, options["axis"])
         case "Unsqueeze" | "Squeeze":

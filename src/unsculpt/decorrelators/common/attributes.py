@@ -262,6 +262,9 @@ class ProtectedAttributes:
             blocks.append(block)
             if outside in ("raise", "nan") or isinstance(attribute, Categorical):
                 marks.append(graph.where(known, 0.0, np.nan))
+                if outside in ("raise", "clip"):
+                    beyond = f"{attribute.name} is outside the fitted {attribute.describe()}"
+                    graph.demand(known, beyond)
         mark = sum(marks[1:], start=marks[0]) if marks else None
         return graph.add("Concat", *blocks, axis=-1), mark
 

@@ -39,14 +39,15 @@ def _spline(graph: Graph, x: Value, widths: Value, heights: Value, slopes: Value
     """Return the monotone rational-quadratic spline of Gregory and Delbourgo at x on [0, 1]."""
     across, up = _knots(graph, widths), _knots(graph, heights)
     slope = graph.softplus(slopes + IDENTITY_SLOPE) + LEAST
-    below = graph.add("Cast", across < x, to="int64")
-    left = graph.add("ReduceSum", below, axes=[-1], keepdims=1) - np.int64(1)
-    left = graph.add("Clip", left, np.int64(0), np.int64(BINS - 1))
+    # One in the bin of x and zero in the others; whatever is beyond the ends is in the outermost.
+    first, last = np.eye(BINS)[[0, -1]]
+    passed = [graph.where(knot < x, 1.0, 0.0) for knot in _ends(graph, across)]
+    here = graph.where(passed[0] + first > 0.5, 1.0, 0.0) - passed[1] * (1 - last)
 
     def ends(values: Value) -> tuple[Value, Value]:
         low, high = (
-            graph.add("GatherElements", values, place, axis=-1)
-            for place in (left, left + np.int64(1))
+            graph.add("ReduceSum", here * end, axes=[-1], keepdims=1)
+            for end in _ends(graph, values)
         )
         return low, high
 
@@ -56,6 +57,11 @@ def _spline(graph: Graph, x: Value, widths: Value, heights: Value, slopes: Value
     both = t * (1 - t)
     y = y0 + rise * (secant * t * t + d0 * both) / (secant + (d0 + d1 - 2 * secant) * both)
     return y.clip(0.0, 1.0)
+
+
+def _ends(graph: Graph, values: Value) -> list[Value]:
+    """Return what is given at the knots for the lower and the upper end of each bin."""
+    return [graph.add("Gather", values, i + np.arange(BINS), axis=2) for i in (0, 1)]
 
 
 def _knots(graph: Graph, logits: Value) -> Value:

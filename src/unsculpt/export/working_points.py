@@ -1,0 +1,141 @@
+"""A working-point map for correctionlib: the cut on the raw score, which frameworks apply."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from unsculpt.decorrelators.base import ConditionalCDF, ScoreDecorrelator
+from unsculpt.decorrelators.common.attributes import Categorical, Continuous
+from unsculpt.export.coordinates import (
+    LINE,
+    Attributes,
+    attributes_of,
+    cell,
+    check_single,
+    check_tolerance,
+    continuous,
+    grid,
+    inputs_of,
+    over,
+    thinned,
+    write,
+)
+from unsculpt.export.program import scores_in
+from unsculpt.export.schema import Content, category, formula
+from unsculpt.inputs import Floats, check_fraction
+
+EFFICIENCY = "efficiency"
+NODES = {1: 4097, 2: 257}  # of each axis before they are thinned, by the number of axes
+
+
+def to_working_points(
+    model: Any,
+    path: str | os.PathLike[str],
+    efficiencies: Sequence[float],
+    *,
+    tolerance: float = 1e-2,
+) -> None:
+    """Write `model.threshold` at some efficiencies as a correctionlib file (schema 2).
+
+    The correction `cut` (`cut_0`, ... of several scores) of an `efficiency`, which is text such as
+    "0.01", and the attributes is the cut on the raw score that keeps this share of the background.
+
+    Args:
+        model: a fitted decorrelator that learns the whole distribution, with one or two continuous
+            attributes and any categories.
+        path: the file to write.
+        efficiencies: of the background.
+        tolerance: the largest difference between the efficiency of the cut and the one asked for,
+            as a share of it, at 4097 values of an attribute or 257 by 257 of two, and
+            close to it between them.
+    """
+    check_single(model)
+    check_tolerance(tolerance)
+    if not isinstance(model, ScoreDecorrelator):
+        raise ValueError(
+            f"a {type(model).__name__} has no cuts at several efficiencies; expected a method that "
+            "learns the whole distribution, such as SplineDecorrelator"
+        )
+    if not efficiencies:
+        raise ValueError("efficiencies is empty; expected numbers such as 0.01")
+    for efficiency in efficiencies:
+        check_fraction(efficiency, EFFICIENCY)
+    attributes = attributes_of(model)
+    if not continuous(attributes):
+        raise ValueError(
+            f"the model protects {list(attributes)}, which are categories: print "
+            "model.threshold(efficiency, ...) of each instead"
+        )
+    names = continuous(attributes)
+    scores = [name for name, _ in scores_in(model, model)]
+    corrections = [
+        {
+            "name": "cut" if len(scores) == 1 else f"cut_{i}",
+            "description": f"the cut on {score} that keeps a share of the background, by unsculpt "
+            f"{version('unsculpt')}; the share is met to {tolerance:g} of it",
+            "version": 1,
+            "inputs": [
+                {
+                    "name": EFFICIENCY,
+                    "type": "string",
+                    "description": f"one of {', '.join(f'{e:g}' for e in efficiencies)}",
+                },
+                *inputs_of(model),
+            ],
+            "output": {"name": "cut", "type": "real", "description": f"keep {score} above it"},
+            "generic_formulas": [formula(LINE, name) for name in [names[0], *names]]
+            + [formula(cell(len(names)), *names)],
+            "data": category(
+                EFFICIENCY,
+                {
+                    f"{e:g}": _cuts(cdf, attributes, e, model.outside, tolerance)
+                    for e in efficiencies
+                },
+            ),
+        }
+        for i, (score, cdf) in enumerate(zip(scores, model.cdfs_, strict=True))
+    ]
+    write(path, corrections)
+
+
+def _cuts(
+    cdf: ConditionalCDF,
+    attributes: Attributes,
+    efficiency: float,
+    outside: str | None,
+    tolerance: float,
+) -> Content:
+    """The cut at one efficiency."""
+    names = continuous(attributes)
+    axes = [np.linspace(-1, 1, NODES[len(names)])] * len(names)
+    off = efficiency * tolerance / 2  # the other half is for what is between the nodes
+    levels = 1 - efficiency + np.array([0.0, -off, off])
+
+    def inner(chosen: tuple[int, ...]) -> Content:
+        features, shape = _features(attributes, axes, chosen), [len(x) for x in axes]
+        cut, low, high = (
+            np.clip(cdf.inverse(np.full(len(features), level), features), *cdf.range).reshape(shape)
+            for level in np.clip(levels, 0, 1)
+        )
+        kept, cuts = thinned(axes, cut, np.minimum(high - cut, cut - low))
+        return grid(names, kept, cuts, 1 + len(names), digits=17)
+
+    return over(attributes, outside, inner, names[0])
+
+
+def _features(attributes: Attributes, axes: list[Floats], chosen: tuple[int, ...]) -> Floats:
+    """Return the coordinates of all nodes, for some categories."""
+    along = iter([x.ravel() for x in np.meshgrid(*axes, indexing="ij")])
+    numbers, events = iter(chosen), int(np.prod([len(x) for x in axes]))
+    blocks = []
+    for attribute in attributes.values():
+        if isinstance(attribute, Continuous):
+            blocks.append(next(along)[:, None])
+        elif isinstance(attribute, Categorical):
+            blocks.append(np.tile(np.eye(attribute.width)[next(numbers)], (events, 1)))
+    return np.hstack(blocks)
