@@ -257,3 +257,29 @@ def test_a_full_disk_leaves_nothing(name, flat, tmp_path, save, monkeypatch):
         save(flat, name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_bytes() == older
+
+
+@pytest.mark.parametrize(
+    ("ending", "name"),
+    [("h5", "a/b"), ("h5", "a\0b"), ("h5", ""), ("npz", "a\0b"), ("root", "/a")],
+)
+def test_names_that_a_format_would_lose(ending, name, tmp_path):
+    schema, path = pa.schema({name: pa.float64()}), tmp_path / f"a.{ending}"
+    with pytest.raises(ValueError, match="cannot hold a column called"), create(path, schema):
+        pass
+    assert not path.exists()
+
+
+def test_two_columns_of_one_name(tmp_path):
+    (tmp_path / "a.csv").write_text("mass,mass\n1,2\n")
+    with pytest.raises(ValueError, match="has more than one column 'mass'"):
+        scan(tmp_path / "a.csv")
+
+
+def test_odd_types_of_hdf5_are_left_out(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["mass"] = [1.0, 2.0]
+        file["complex"] = np.zeros(2, complex)
+        file.create_dataset("lists", (2,), dtype=h5py.vlen_dtype("f4"))
+    with pytest.warns(UserWarning, match="neither number nor text: complex, lists"):
+        assert scan(tmp_path / "a.h5").columns == ["mass"]

@@ -70,8 +70,8 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
         with mpl.rc_context(STYLE):
             figure = draw(*args, **kwargs)
         for text in figure.findobj(Text):
-            if "$" in text.get_text() and not _is_formula(text.get_text()):  # type: ignore[attr-defined]
-                text.set_parse_math(False)  # type: ignore[attr-defined]
+            if "$" in text.get_text() and not _is_formula(text.get_text()):
+                text.set_parse_math(False)
         return figure
 
     return drawn

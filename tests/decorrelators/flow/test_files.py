@@ -137,6 +137,9 @@ class TestBadFiles:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         old = {key: value for key, value in about(path).items() if key != "sha256"}
         save_file(arrays, path, metadata={"unsculpt": json.dumps(old)})
+        with pytest.raises(ValueError, match="corrupt model file: its checksum"):
+            us.load(path)
+        save_file(arrays, path, metadata={"unsculpt": json.dumps(old | {"format": 1})})
         assert us.load(path).transform([0.5], [100.0]) == rough.transform([0.5], [100.0])
 
     def test_random_bytes(self, tmp_path):
@@ -163,7 +166,7 @@ class TestBadFiles:
     def test_a_newer_format(self, tmp_path):
         newer = {"kind": "FlowDecorrelator", "format": FORMAT + 1, "version": "9.0"}
         write_model(tmp_path / "new", {"x": np.ones(1)}, newer)
-        with pytest.raises(ValueError, match=r"written by unsculpt 9.0 in format 2.*upgrade"):
+        with pytest.raises(ValueError, match=r"written by unsculpt 9.0 in format 3.*upgrade"):
             us.load(tmp_path / "new")
 
     def test_an_unknown_kind(self, tmp_path):
