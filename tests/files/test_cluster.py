@@ -173,7 +173,7 @@ class TestCommands:
         assert us.load(tmp_path / "w.unsculpt").events_ == FILES * EVENTS
 
     def test_other_methods_gather_and_give_the_same_model(self, address, folder, tmp_path):
-        fit = ("fit", folder / "run[12].parquet", *self.FIT, "--method", "ddt")
+        fit = ("fit", folder / "run[12].parquet", *self.FIT, "--method", "knn")
         self.unsculpt(*fit, "-o", tmp_path / "here.unsculpt")
         self.unsculpt(*fit, "--scheduler", address, "-o", tmp_path / "there.unsculpt")
         here, there = ((tmp_path / f"{x}.unsculpt").read_bytes() for x in ("here", "there"))

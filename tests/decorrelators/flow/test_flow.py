@@ -86,7 +86,6 @@ class TestTruth:
         after = flow.transform(test.score, test.protected)
         assert np.abs(after - test.cdf(test.score, test.protected)).mean() < 0.02
 
-    @pytest.mark.slow
     def test_an_atom_maps_to_the_middle_of_its_jump(self, atoms):
         score, mass = background(atoms.test)
         middle = (atoms.test.cdf(score, mass) + atoms.test.cdf(score - 1 / 11, mass)) / 2

@@ -98,7 +98,6 @@ class TestTruth:
         inclusive = toy.cdf(np.quantile(toy.score, QUANTILES)[:, None], at).T
         assert np.all(off[:3] < np.abs(inclusive - QUANTILES).mean(axis=0)[:3] / 2)
 
-    @pytest.mark.slow
     def test_two_attributes(self, pairs):
         toy, _, model = pairs
         cut = model.thresholds(toy.protected)[:, 0]
