@@ -120,6 +120,7 @@ class TestWeights:
         assert off.mean() < 0.01
 
 
+@pytest.mark.slow
 def test_it_does_without_jax():
     code = (
         "import sys, numpy as np, unsculpt as us; x = np.arange(50.0);"

@@ -45,6 +45,7 @@ def run(folder, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract(folder):
     contract = "tests/decorrelators/test_contract.py"
     options = ("-p", "linear", "-k", "LinearDecorrelator", "-n0", "-p", "no:cacheprovider")

@@ -205,7 +205,10 @@ class Tagged(NamedTuple):
     mass: np.ndarray
 
 
-@pytest.fixture(scope="session", params=["predict_proba", "decision_function"])
+@pytest.fixture(
+    scope="session",
+    params=["predict_proba", pytest.param("decision_function", marks=pytest.mark.slow)],
+)
 def classified(request):
     rng = np.random.default_rng(1)
     mass, label = rng.uniform(50, 150, EVENTS), rng.integers(2, size=EVENTS)

@@ -55,7 +55,7 @@ def test_it_is_built_as_in_the_paper():
     assert (BINS, TAIL_BOUND) == (10, 3)
 
 
-@pytest.mark.parametrize("variables", [1, 3])
+@pytest.mark.parametrize("variables", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_a_variable_is_moved_by_those_before_it_only(variables):
     one = layer(variables)
     slopes = evaluate(jax.jacobian(lambda x, a: one(x, a)[0]), events(variables))

@@ -37,7 +37,7 @@ def test_the_fit_is_that_of_minuit():
     assert ours.error == pytest.approx(error, rel=1e-2)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_pulls_without_signal_are_normal(weighted):
     random = np.random.default_rng(2)
     pulls = []

@@ -20,6 +20,7 @@ def test_every_score_is_fitted_by_itself(monkeypatch):
         np.testing.assert_allclose(row, alone.transform(others, test.protected), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_its_processes_do_not_start_jax():
     code = (
         "import sys, numpy as np; from unsculpt.study.ours import _decorrelate; "

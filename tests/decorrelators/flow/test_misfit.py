@@ -11,7 +11,9 @@ from unsculpt.datasets import toys
 EVENTS, MEMBERS = 10_000, 2  # as the flows that other tests share: one program
 
 
-@pytest.mark.parametrize("method", [FlowDecorrelator, QuantileDecorrelator])
+@pytest.mark.parametrize(
+    "method", [FlowDecorrelator, pytest.param(QuantileDecorrelator, marks=pytest.mark.slow)]
+)
 def test_too_short_a_training_is_noticed(method):
     toy = toys.tagger(EVENTS, 0, seed=1)
     message = r"does not follow the events of the score: chi2 \d+ for \d+, p = .* worst at mass"
