@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import ScoreDecorrelator
 from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.training import check_training, summary_of, training_of
 from unsculpt.decorrelators.flow.cdf import FlowCDF
@@ -167,6 +168,7 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
             },
             training_=summary_of(fitted.train_loss, weight),
             one_column_=np.ndim(scores) == 1,
+            background_=Background.measure(attributes, features, weight),
         )
         return self
 
@@ -214,6 +216,7 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()
+        arrays |= self.background_.state() if self.background_ else {}
         for i, cdf in enumerate(self.cdfs_):
             arrays |= cdf.coordinate.state(f"score.{i}")
             arrays[f"score.{i}.nodes"] = cdf.nodes
@@ -234,6 +237,7 @@ class FlowDecorrelator(ScoreDecorrelator[FlowCDF]):
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
+        self.background_ = Background.restore(arrays)
         # Tails were further inputs of the networks; a file may say that there are none.
         if len(arrays.get("tails.offset", ())):
             raise ValueError("the file has a flow of an earlier version with tails; fit it again")

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import ScoreDecorrelator
 from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.training import check_training, training_of
 from unsculpt.decorrelators.quantile.cdf import QuantileCDF
@@ -172,6 +173,7 @@ class QuantileDecorrelator(ScoreDecorrelator[QuantileCDF]):
             cdfs_=cdfs,
             history_={"train_loss": fitted.train_loss},
             one_column_=np.ndim(scores) == 1,
+            background_=Background.measure(attributes, features, weight),
         )
         return self
 
@@ -277,6 +279,7 @@ class QuantileDecorrelator(ScoreDecorrelator[QuantileCDF]):
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()
+        arrays |= self.background_.state() if self.background_ else {}
         for i, cdf in enumerate(self.cdfs_):
             arrays |= cdf.coordinate.state(f"score.{i}")
             for j, parameter in enumerate(cdf.parameters):
@@ -291,6 +294,7 @@ class QuantileDecorrelator(ScoreDecorrelator[QuantileCDF]):
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
+        self.background_ = Background.restore(arrays)
         self.cdfs_ = []
         for i in range(metadata["scores"]):
             network = [name for name in arrays if name.startswith(f"score.{i}.network.")]
