@@ -7,6 +7,7 @@ from unsculpt.decorrelators.ddt import DDTDecorrelator
 from unsculpt.decorrelators.feature import FeatureDecorrelator
 from unsculpt.decorrelators.flow import FlowDecorrelator
 from unsculpt.decorrelators.knn import KNNDecorrelator
+from unsculpt.decorrelators.move import Moved
 from unsculpt.decorrelators.quantile import QuantileDecorrelator
 from unsculpt.decorrelators.spline import SplineDecorrelator
 from unsculpt.decorrelators.table import TableDecorrelator
@@ -22,6 +23,7 @@ __all__ = [
     "FlowDecorrelator",
     "KNNDecorrelator",
     "MisfitWarning",
+    "Moved",
     "QuantileDecorrelator",
     "ScoreDecorrelator",
     "SplineDecorrelator",

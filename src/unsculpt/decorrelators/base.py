@@ -20,7 +20,9 @@ from unsculpt.decorrelators.common.attributes import (
     check_outside,
     users_level,
 )
+from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.efficiencies import at_each
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.devices import in_threads
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
@@ -182,6 +184,22 @@ class Decorrelator(Model):
         ]
         return shaped(np.column_stack(out), marked, values)
 
+    def move(self, scores: ArrayLike, protected: Any, *, to: Any, amount: float = 1.0) -> Floats:
+        """Return the scores that events would have with their attributes elsewhere.
+
+        In the units of the score, and in its order at fixed attributes.
+
+        Args:
+            scores: as in the fit.
+            protected: as in the fit.
+            to: a value of the attribute if there is one, `{"mass": 125.0}` to keep the others
+                where they are, or "barycentre", the mean over the attributes of the background.
+            amount: how far, on the straight line from the score (0) to where it goes (1).
+        """
+        from unsculpt.decorrelators.move import Moved
+
+        return Moved(self, to, amount).transform(scores, protected)
+
     def variations(self, n: int) -> Sequence[tuple[Decorrelator, Decorrelator]]:
         """Return n pairs of models: the map moved up and down along directions of its error.
 
@@ -218,6 +236,10 @@ class ConditionalCDF(Protocol):
     """The fitted conditional CDF of one score."""
 
     @property
+    def coordinate(self) -> EmpiricalCDF:
+        """Maps the score to [0, 1], whatever the attributes are."""
+
+    @property
     def range(self) -> tuple[float, float]:
         """Where the scores of the fit end."""
 
@@ -239,9 +261,11 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
 
     Attributes:
         cdfs_: the conditional CDF of each score.
+        background_: where the events of the fit lie in the attributes; None of older files.
     """
 
     cdfs_: list[C]
+    background_: Background | None = None
 
     @property
     def n_scores_(self) -> int:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.common.efficiencies import at_each
+from unsculpt.decorrelators.move import Moved
 from unsculpt.inputs import Floats, count_events, event_weights, with_weight
 from unsculpt.saving import Arrays, Json, Model, packed, unpacked
 
@@ -127,6 +128,11 @@ class Chain(Decorrelator):
             return other
 
         return [(chain(up), chain(down)) for up, down in last.variations(n)]
+
+    def move(self, scores: ArrayLike, protected: Any, *, to: Any, amount: float = 1.0) -> Floats:
+        """Return the scores that the last step gets, moved by it."""
+        *before, last = self.steps
+        return Chain([*before, Moved(last, to, amount)]).transform(scores, protected)
 
     def _inverses(self, steps: Sequence[Any], protected: Any) -> list[Action]:
         for step in steps:

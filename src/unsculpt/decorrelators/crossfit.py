@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from unsculpt.decorrelators.base import FEWEST_EVENTS, Decorrelator
 from unsculpt.decorrelators.chain import Chain, models_of
 from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.move import Moved
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
     Columns,
@@ -205,6 +206,23 @@ class CrossFit(Decorrelator):
             marked,
         )
 
+    def move(
+        self,
+        scores: ArrayLike,
+        protected: Any,
+        *,
+        to: Any,
+        amount: float = 1.0,
+        fold: ArrayLike | None = None,
+        event: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the scores with the attributes elsewhere, by the model of each event's fold."""
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other.__dict__.pop("_silent_models", None)
+        other.models_ = [Moved(model, to, amount) for model in self.models_]
+        return other.transform(scores, protected, fold=fold, event=event)
+
     @property
     def n_scores_(self) -> int:
         """How many scores, or features of a classifier, the fit had."""
@@ -367,6 +385,8 @@ def _silent(model: Any) -> Any:
     twin = copy.copy(model)
     if isinstance(twin, Chain):
         twin.steps = [_silent(step) for step in twin.steps]
+    elif isinstance(twin, Moved):
+        twin.decorrelator = _silent(twin.decorrelator)
     elif isinstance(twin, Decorrelator):
         twin.outside = None  # type: ignore[assignment]
     return twin

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.replicas import (
     ReplicaDecorrelator,
@@ -181,6 +182,7 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
             },
             training_=summary_of(fitted.train_loss, weight),
             one_column_=is_one_column(scores),
+            background_=Background.measure(attributes, features, weight),
         )
         return self
 
@@ -219,6 +221,7 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()
+        arrays |= self.background_.state() if self.background_ else {}
         for i, cdf in enumerate(self.cdfs_):
             arrays |= cdf.coordinate.state(f"score.{i}")
             arrays[f"score.{i}.nodes"] = cdf.nodes
@@ -241,6 +244,7 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
+        self.background_ = Background.restore(arrays)
         # Tails were further inputs of the networks; a file may say that there are none.
         if len(arrays.get("tails.offset", ())):
             raise ValueError("the file has a flow of an earlier version with tails; fit it again")

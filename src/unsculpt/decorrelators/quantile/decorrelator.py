@@ -11,6 +11,7 @@ from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.efficiencies import at_each
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.replicas import (
@@ -183,6 +184,7 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
             share_=None,
             history_={"train_loss": fitted.train_loss},
             one_column_=is_one_column(scores),
+            background_=Background.measure(attributes, features, weight),
         )
         return self
 
@@ -290,6 +292,7 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()
+        arrays |= self.background_.state() if self.background_ else {}
         for i, cdf in enumerate(self.cdfs_):
             arrays |= cdf.coordinate.state(f"score.{i}")
             for j, parameter in enumerate(cdf.parameters):
@@ -308,6 +311,7 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
         self.attributes_ = ProtectedAttributes.restore(arrays, metadata["protected"])
+        self.background_ = Background.restore(arrays)
         self.cdfs_ = []
         for i in range(metadata["scores"]):
             self.cdfs_.append(

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import ScoreDecorrelator
+from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
 from unsculpt.decorrelators.spline.axes import Axis, axes_of
@@ -61,6 +62,16 @@ class HistogramDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
     def n_scores_(self) -> int:
         """How many scores the fit had."""
         return len(self.counts_)
+
+    @property
+    def background_(self) -> Background:  # type: ignore[override]
+        """Where the events lie in the attributes: the bins and what they hold."""
+        centres = np.meshgrid(*(axis.centres for axis in self._axes), indexing="ij")
+        columns = [
+            np.eye(axis.bins)[c.ravel().astype(int)] if axis.categories else c.reshape(-1, 1)
+            for axis, c in zip(self._axes, centres, strict=True)
+        ]
+        return Background.of(np.hstack(columns), self.counts_[0].sum(axis=-1).ravel())
 
     @property
     def _axes(self) -> list[Axis]:

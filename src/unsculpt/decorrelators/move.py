@@ -1,0 +1,384 @@
+"""The score an event would have with its protected attributes elsewhere."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from unsculpt.decorrelators.base import ConditionalCDF, Decorrelator, ScoreDecorrelator, shaped
+from unsculpt.decorrelators.common.attributes import (
+    Categorical,
+    Continuous,
+    Outside,
+    ProtectedAttributes,
+    users_level,
+)
+from unsculpt.decorrelators.common.background import Background
+from unsculpt.devices import in_threads
+from unsculpt.graph import Graph, Value
+from unsculpt.inputs import Floats
+from unsculpt.saving import Arrays, Json, packed, unpacked
+
+BARYCENTRE = "barycentre"
+PLACES = np.linspace(0, 1, 1025)  # of a score's coordinate, where a quantile function has nodes
+LEVELS = np.union1d(PLACES, expit(np.linspace(-16, 16, 1025)))  # where a mean of several has them
+
+QuantileFunction = tuple[Floats, Floats]
+"""Levels, increasing, and the scores there."""
+
+
+class Moved(Decorrelator):
+    """Gives the score that an event would have with its attributes elsewhere.
+
+    It stays in the units of the score, and in its order at fixed attributes: the quantile of the
+    event at its own attributes is kept, F⁻¹(F(score | attributes) | reference). `model.move` does
+    the same without an object; this one is fitted, saved, applied and exported like any model.
+
+    A score that many events share, an atom, moves as one: to where the middle of its share of the
+    background goes. Its events can end at several scores only if they are drawn at random, which
+    `seed` asks for; then the share of an atom is right at the reference, whatever it was before.
+    A score beyond those of the fit moves as far as the nearest of them.
+
+    Args:
+        decorrelator: of the whole distribution. It may be fitted already; `fit` fits it in place.
+        to: a value of the attribute if there is one, `{"mass": 125.0}` to keep the others where
+            they are, or "barycentre": the mean of the quantile functions over the attributes of
+            the background, which changes scores the least of all that make them flat.
+        amount: how far, on the straight line from the score (0) to where it goes (1).
+        seed: scatters the events of an atom over its share of the background; None does not.
+
+    >>> from unsculpt import SplineDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(5000, 0, seed=1)
+    >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
+    >>> halfway = Moved(spline, to=0.5, amount=0.5).transform(toy.score, toy.protected)
+    >>> there = spline.move(toy.score, toy.protected, to=0.5)
+    >>> bool(abs(halfway - (toy.score + there) / 2).max() < 1e-12)
+    True
+    """
+
+    def __init__(
+        self, decorrelator: Any, to: Any = BARYCENTRE, amount: float = 1.0, seed: int | None = None
+    ) -> None:
+        self.decorrelator = decorrelator
+        self.to = to
+        self.amount = amount
+        self.seed = seed
+
+    def fit(
+        self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the decorrelator on background events."""
+        self._check_parameters()
+        self.decorrelator.fit(scores, protected, sample_weight=sample_weight)
+        return self
+
+    def transform(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return the moved scores, in their own units."""
+        check_is_fitted(self)
+        self._check_parameters()
+        columns, features, marked = self.decorrelator._check(scores, protected)
+        reference, nowhere = self._reference()
+        if self.amount == 0:
+            return shaped(columns, marked | nowhere, scores)
+        if self._keeps_some(reference):
+            there = placed(self.attributes_, features, reference or {})
+            moved = moved_scores(self.decorrelator, columns, features, there, self.seed)
+        else:
+            functions = self._functions(reference)
+            moved = moved_scores(self.decorrelator, columns, features, functions, self.seed)
+        # Each term keeps the order, to the last bit.
+        moved = (1 - self.amount) * columns + self.amount * moved
+        return shaped(moved, marked | nowhere, scores)
+
+    def variations(self, n: int) -> list[tuple[Moved, Moved]]:
+        """Return what the variations of the decorrelator make of the scores."""
+
+        def moved(model: Decorrelator) -> Moved:
+            other = Moved(model, self.to, self.amount, self.seed)
+            other.source_ = self.source_
+            return other
+
+        return [(moved(up), moved(down)) for up, down in self.decorrelator.variations(n)]
+
+    @property
+    def n_scores_(self) -> int:
+        """How many scores the fit had."""
+        return int(self.decorrelator.n_scores_)
+
+    @property
+    def attributes_(self) -> ProtectedAttributes:  # type: ignore[override]
+        """The protected attributes of the fit."""
+        return self.decorrelator.attributes_  # type: ignore[no-any-return]
+
+    @property
+    def one_column_(self) -> bool:  # type: ignore[override]
+        """Whether the fit had one score."""
+        return bool(self.decorrelator.one_column_)
+
+    @property
+    def outside(self) -> Outside:  # type: ignore[override]
+        """What becomes of protected values, and of `to`, beyond the fitted range."""
+        return self.decorrelator.outside  # type: ignore[no-any-return]
+
+    @outside.setter
+    def outside(self, outside: Outside) -> None:
+        self.decorrelator.outside = outside
+
+    def __sklearn_is_fitted__(self) -> bool:
+        check_is_fitted(self.decorrelator)
+        return True
+
+    def _check_parameters(self) -> None:
+        check_movable(self.decorrelator)
+        amount = self.amount
+        if isinstance(amount, bool) or not (np.isreal(amount) and 0 <= amount <= 1):
+            raise ValueError(
+                f"amount is {amount!r}; expected a number from 0, where nothing moves, to 1"
+            )
+
+    def _reference(self) -> tuple[dict[str, Any] | None, bool]:
+        """Return the attributes to go to, none for the barycentre, and whether there is no answer.
+
+        Beyond the fitted range `outside` is followed, for a reference as for an event.
+        """
+        to = self._to()
+        if to is None:
+            return None, False
+        nowhere = False
+        for attribute in self.attributes_.attributes:
+            if attribute.name not in to:
+                continue
+            value = to[attribute.name] = _value(attribute, to[attribute.name])
+            if attribute.known(np.array([value]))[0] or self.outside is None:
+                continue
+            message = f"to has {attribute.name} {value!r}, outside the fitted"
+            message = f"{message} {attribute.describe()}"
+            if self.outside == "raise" or isinstance(attribute, Categorical):
+                raise ValueError(f"{message}; move to a value that the fit has seen")
+            nowhere |= self.outside == "nan"
+            then = "all scores become NaN" if nowhere else "the nearest fitted value stands in"
+            warnings.warn(f"{message}: {then}", stacklevel=users_level())
+        return to, nowhere
+
+    def _to(self) -> dict[str, Any] | None:
+        """Return `to` by the names of attributes, None for the barycentre."""
+        names = self.attributes_.names
+        example = f"{{{names[0]!r}: ...}}"
+        if isinstance(self.to, str) and self.to == BARYCENTRE:
+            return None
+        if not isinstance(self.to, dict):
+            if len(names) > 1:
+                raise ValueError(
+                    f"to is {self.to!r}, but the model protects {', '.join(names)}; name the "
+                    f"attribute, to={example}, or say to={BARYCENTRE!r}"
+                )
+            return {names[0]: self.to}
+        found = {}
+        for which, value in self.to.items():
+            name = names[which] if isinstance(which, int) and 0 <= which < len(names) else which
+            if name not in names:
+                raise ValueError(f"to names {which!r}; the protected attributes are {names}")
+            found[name] = value
+        if not found:
+            raise ValueError(f"to is empty; expected at least one attribute, such as {example}")
+        return found
+
+    def _keeps_some(self, reference: dict[str, Any] | None) -> bool:
+        """Whether attributes stay where they are, so that each event goes to a place of its own."""
+        return reference is not None and len(reference) < len(self.attributes_.attributes)
+
+    def _functions(self, reference: dict[str, Any] | None) -> list[QuantileFunction]:
+        """Return the quantile function of each score that all events go to."""
+        cdfs, what = self.decorrelator.cdfs_, repr(reference)
+        known = self.__dict__.get("_known")  # a barycentre takes a second: files come in chunks
+        if known is None or known[0] != what or known[1] is not cdfs:
+            if reference is None:
+                background = _background(self.decorrelator)
+            else:
+                zeros = np.zeros((1, self.attributes_.width))
+                background = Background(placed(self.attributes_, zeros, reference), np.ones(1))
+            functions = [quantile_function(cdf, background) for cdf in cdfs]
+            self.__dict__["_known"] = known = (what, cdfs, functions)
+        return list(known[2])
+
+    def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
+        self._check_parameters()
+        if self.seed is not None:
+            raise ValueError("a graph has no random numbers; export it with seed=None")
+        reference, nowhere = self._reference()
+        if self._keeps_some(reference):
+            raise ValueError(
+                f"to is {self.to!r}, which keeps some of {self.attributes_.names} where they are; "
+                "a program knows one reference: name all attributes, or the barycentre"
+            )
+        features, mark = self.attributes_.graph(graph, protected, self.outside)
+        if nowhere:
+            mark = graph.constant(np.nan)
+        out = []
+        for cdf, score, (levels, values) in zip(
+            self.decorrelator.cdfs_, scores, self._functions(reference), strict=True
+        ):
+            inside = score.clip(*cdf.range)
+            level = cdf.graph(graph, inside, features).clip(levels[0], levels[-1])
+            moved = graph.interpolate([(levels, level)], values) + (score - inside)
+            out.append((1 - self.amount) * score + self.amount * moved)
+        return out if mark is None else [score + mark for score in out]
+
+    def _state(self) -> tuple[Arrays, Json]:
+        arrays, fitted = packed(self.decorrelator, "moved")
+        to = self._to()
+        parameters = {"to": BARYCENTRE if to is None else to, "amount": self.amount}
+        parameters |= {"decorrelator": None, "seed": self.seed}
+        return arrays, {
+            "parameters": parameters,
+            "decorrelator": fitted,
+            "protected": fitted["protected"],
+        }
+
+    def _restore(self, arrays: Arrays, metadata: Json) -> None:
+        self.decorrelator = unpacked(arrays, metadata["decorrelator"], "moved")
+
+
+def check_movable(model: Any) -> None:
+    """Refuse what does not know the whole distribution of its scores."""
+    if not isinstance(model, ScoreDecorrelator):
+        raise ValueError(
+            f"a {type(model).__name__} does not know the whole distribution of a score, which a "
+            "move needs; take a SplineDecorrelator, a FlowDecorrelator or a continuous "
+            "QuantileDecorrelator"
+        )
+    if not getattr(model, "continuous", True):
+        raise ValueError(
+            "continuous is False: the regression knows its quantiles only, and a move needs what "
+            "lies between; call set_params(continuous=True)"
+        )
+
+
+def moved_scores(
+    model: Any,
+    columns: Floats,
+    features: Floats,
+    to: Floats | Sequence[QuantileFunction],
+    seed: int | None,
+) -> Floats:
+    """Return scores, (n, k), with their levels here and the quantiles of these levels elsewhere.
+
+    Args:
+        model: of the whole distribution, fitted.
+        columns: the scores, (n, k).
+        features: coordinates of the attributes here, (n, f).
+        to: coordinates elsewhere, (n, f), or the quantile function of each score there.
+        seed: of the levels of atoms; None for the middle of their jump.
+    """
+    rng = None if seed is None else np.random.default_rng(seed)
+    out = np.empty_like(columns)
+    for i, cdf in enumerate(model.cdfs_):
+        low, high = cdf.range
+        inside = np.clip(columns[:, i], low, high)
+        level = in_threads(cdf.cdf, inside, features)
+        if rng is not None:
+            level = _scattered(cdf, inside, features, level, rng)
+        if isinstance(to, np.ndarray):
+            there = in_threads(cdf.inverse, level, to)
+        else:
+            there = np.interp(level, *to[i])
+        # Beyond the scores of the fit, as far as the nearest of them: ordered, and no jump.
+        out[:, i] = np.clip(there, low, high) + (columns[:, i] - inside)
+    return out
+
+
+def quantile_function(cdf: ConditionalCDF, at: Background) -> QuantileFunction:
+    """Return the mean of the quantile functions at some points.
+
+    At one of them it is the inverse of the CDF: what a table is between its nodes, it is too.
+    """
+    coordinate = cdf.coordinate
+    # A table is linear between its own nodes.
+    nodes = getattr(getattr(cdf, "table", None) or cdf, "score", np.empty(0))
+    places = coordinate.inverse(np.concatenate([PLACES, nodes]))
+    scores = np.unique(np.concatenate([coordinate.quantiles, places]).clip(*cdf.range))
+    atoms = _atoms(cdf)
+    where = np.concatenate([scores, atoms, atoms])
+    mean = np.zeros(len(LEVELS))
+    for point, weight in zip(at.features, at.weight, strict=True):
+        level = np.concatenate(
+            [
+                cdf.cdf(scores, np.tile(point, (len(scores), 1))),
+                *_jumps(cdf, atoms, np.tile(point, (len(atoms), 1))),
+            ]
+        )
+        order = np.lexsort([level, where])
+        level, score = np.maximum.accumulate(level[order]), where[order]
+        # Where the curve is flat, any score of the stretch will do: the first.
+        level, first = np.unique(level, return_index=True)
+        if len(at.weight) == 1:
+            return level, score[first]
+        mean += weight * np.interp(LEVELS, level, score[first])
+    return LEVELS, mean
+
+
+def placed(attributes: ProtectedAttributes, features: Floats, values: dict[str, Any]) -> Floats:
+    """Return coordinates with some attributes elsewhere: at one value, or at one for each event."""
+    out, first = features.copy(), 0
+    for attribute in attributes.attributes:
+        if attribute.name in values:
+            column = np.atleast_1d(values[attribute.name])
+            out[:, first : first + attribute.width] = attribute.features(column)
+        first += attribute.width
+    return out
+
+
+def _background(model: Any) -> Background:
+    background: Background | None = getattr(model, "background_", None)
+    if background is None:
+        raise ValueError(
+            f"the {type(model).__name__} is of an earlier version, which did not keep where the "
+            "background lies; fit it again to move to the barycentre"
+        )
+    return background
+
+
+def _value(attribute: Continuous | Categorical, value: Any) -> Any:
+    """Return a value of an attribute; a number may come as text, from a command line."""
+    if isinstance(attribute, Categorical) and attribute.is_text:
+        return str(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise ValueError(
+            f"to has {attribute.name} {value!r}; expected a number, or to={BARYCENTRE!r}"
+        )
+    return number
+
+
+def _atoms(cdf: ConditionalCDF) -> Floats:
+    """Return the scores that many events share."""
+    knots, start, end = cdf.coordinate.steps
+    return knots[end > start]
+
+
+def _jumps(cdf: ConditionalCDF, atoms: Floats, features: Floats) -> tuple[Floats, Floats]:
+    """Return the levels at which the jump of each atom starts and ends."""
+    cdf_there = getattr(cdf, "at_jump", cdf.cdf)
+    low, high = (cdf_there(np.nextafter(atoms, end), features) for end in (-np.inf, np.inf))
+    return low, high
+
+
+def _scattered(
+    cdf: ConditionalCDF, score: Floats, features: Floats, level: Floats, rng: np.random.Generator
+) -> Floats:
+    """Return the levels with those of atoms drawn from their jumps."""
+    rows = np.flatnonzero(np.isin(score, _atoms(cdf)))
+    low, high = _jumps(cdf, score[rows], features[rows])
+    level = level.copy()
+    level[rows] = low + (high - low) * rng.uniform(size=len(rows))
+    return level
