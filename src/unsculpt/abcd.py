@@ -148,15 +148,15 @@ def closure_map(
     fractions = column(kept, "kept")
     for fraction in fractions:
         check_fraction(float(fraction), "kept")
-    cuts = [highest_cuts(score, weight, fractions) for score in (one, two)]
+    first_cuts, second_cuts = (highest_cuts(score, weight, fractions) for score in (one, two))
     shape = len(fractions), len(fractions)
     ratio, error, pull = (np.full(shape, np.nan) for _ in range(3))
-    for i, low in enumerate(cuts[0]):
-        for j, other in enumerate(cuts[1]):
+    for i, low in enumerate(first_cuts):
+        for j, other in enumerate(second_cuts):
             found = _count(one >= low, two >= other, weight)
             if (found.sums[1:] > 0).all():
                 ratio[i, j], error[i, j], pull[i, j] = found.ratio, found.ratio_error, found.pull
-    return ClosureMap(*cuts, ratio, error, pull)
+    return ClosureMap(first_cuts, second_cuts, ratio, error, pull)
 
 
 def contamination(
@@ -236,8 +236,8 @@ def _events(
 def _count(one: Mask, two: Mask, weight: Floats) -> Regions:
     """Sum weights and their squares in A, B, C and D."""
     region = 2 * ~one + ~two  # A is 0, B 1, C 2, D 3
-    sums = np.bincount(region, weight, minlength=4)
-    return Regions(sums, np.bincount(region, weight**2, minlength=4))
+    sums: Floats = np.bincount(region, weight, minlength=4).astype(float)
+    return Regions(sums, np.bincount(region, weight**2, minlength=4).astype(float))
 
 
 def _check_regions(found: Regions, cuts: tuple[float, float]) -> None:

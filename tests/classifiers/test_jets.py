@@ -7,7 +7,7 @@ from unsculpt import datasets, metrics
 from unsculpt.classifiers import Classifier, fit_many
 
 pytestmark = pytest.mark.slow
-SEEDS = range(2)
+SEEDS = range(3)
 
 
 @pytest.fixture(scope="module")

@@ -121,8 +121,8 @@ def test_folds_are_judged_one_by_one():
     together = metrics.flatness_test(flat >= 0, mass)
     assert together.chi2 < 0.5 * together.degrees
     (verdict,) = verdicts(model, sample, flat)
-    assert verdict.test.chi2 > 0.9 * verdict.test.degrees
-    assert set(verdict.test.worst) == {"CrossFit fold", "mass"}
+    assert verdict.test.statistics.chi2 > 0.9 * verdict.test.statistics.degrees
+    assert set(verdict.test.statistics.worst) == {"CrossFit fold", "mass"}
     alone = [judge(model, replace(sample[k], event=None), flat[k]) for k in fifths(number)]
     raw, new = judge(model, sample, flat)
     each = [rows[1]["inverse_jsd"] for rows in alone]

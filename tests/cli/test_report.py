@@ -223,3 +223,23 @@ def test_a_blinded_window_is_opened_on_request(unsculpt, events, save, tmp_path)
     answer = unsculpt("report", model, path, "--unblind", "-o", tmp_path / "r.html")
     assert "Wrote a report on 1,000 events" in answer.output
     assert "left out" not in answer.output
+
+
+def test_another_model_beside(unsculpt, model, events, save, tmp_path, no_pictures):
+    path, output, other = save(events, "a.parquet"), tmp_path / "r.html", tmp_path / "knn.unsculpt"
+    background = events.filter(pa.compute.field("label") == 0)
+    knn = us.KNNDecorrelator()
+    knn.fit(background["tagger"].to_numpy(), background.select(["mass"]).to_pandas())
+    knn.source_ = {"score": ["tagger"], "protected": ["mass"], "background": "label == 0"}
+    knn.save(other)
+    answer = unsculpt("report", model, path, "--with", other, "-o", output, "--json")
+    assert answer.exit_code == 0
+    names = [row["score"] for row in json.loads(answer.stdout)["numbers"]]
+    assert names == ["raw score", "w score", "knn score"]
+
+    knn.source_ = knn.source_ | {"score": ["other"]}
+    knn.save(other)
+    answer = unsculpt("report", model, path, "--with", other, "-o", tmp_path / "no.html")
+    assert answer.exit_code == 1
+    assert "its score is other, that of" in answer.stderr
+    assert not (tmp_path / "no.html").exists()

@@ -15,7 +15,7 @@ from unsculpt.report.events import Events
 from unsculpt.report.measure import Measure
 from unsculpt.report.pictures import pictures
 from unsculpt.report.spurious import spurious_signal
-from unsculpt.report.verdict import flatness_tests
+from unsculpt.report.verdict import CutTests
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +146,7 @@ def test_a_method_that_knows_its_own_cut_alone(toy, exact):
 
     model.threshold = threshold
     events = Events.prepare(model, toy.score, toy.protected, toy.label, None, ["mass"], 50)
-    *_, picture, _ = pictures(events, model, 0.5)
+    *_, picture, _ = pictures(events, 0.5)
     assert picture.slug == "cut"
     assert picture.tables[0].header == ["mass", "cut for 2%"]
     assert {row[1] for row in picture.tables[0].rows} == {"0.8"}
@@ -211,8 +211,8 @@ def test_background_alone_shows_what_needs_no_signal(control_region, toy, parse)
         assert text in page.text
     assert "50% background efficiency" in page.text
     assert "signal kept" not in page.text
-    assert raw.flatness.p_value < 1e-9
-    assert flat.flatness.p_value > 1e-4
+    assert raw.flatness.statistics.p_value < 1e-9
+    assert flat.flatness.statistics.p_value > 1e-4
     data = json.loads(page.scripts[0])
     counts = np.sum(data["scores"][0]["background"][:50])  # what passes at half of the background
     assert counts == pytest.approx(2000, abs=2)
@@ -248,7 +248,9 @@ def test_folds_reach_a_crossfit(toy):
     flat = model.fit_transform(toy.score, toy.protected, event=number)
     events = Events.prepare(model, toy.score, toy.protected, toy.label, None, None, 50, number)
     np.testing.assert_array_equal(events.scores["decorrelated score"], flat)
-    assert "CrossFit fold" in flatness_tests(events)(flat > 0).worst
+    assert (
+        "CrossFit fold" in CutTests(events)("decorrelated score", np.median(flat)).statistics.worst
+    )
 
 
 def test_resamples_are_measured_as_the_metrics_do(toy, exact, weight):
@@ -301,3 +303,18 @@ def test_no_search_in_a_spectrum_with_a_hole_or_bins_of_several_widths(exact):
 def test_event_numbers_are_for_a_crossfit(toy, exact):
     with pytest.raises(ValueError, match="event is for a CrossFit"):
         Events.prepare(exact, toy.score, toy.protected, toy.label, None, None, 50, toy.label)
+
+
+def test_models_side_by_side(toy, exact, parse, tmp_path, no_pictures):
+    knn = us.KNNDecorrelator().fit(toy.score, toy.protected)
+    path, given = tmp_path / "r.html", (toy.score, toy.protected, toy.label)
+    numbers = write_report(path, {"exact": exact, "knn": knn}, *given)
+    assert [row.score for row in numbers] == ["raw score", "exact score", "knn score"]
+    page = parse(path)
+    assert [s["name"] for s in json.loads(page.scripts[0])["scores"]] == [r.score for r in numbers]
+    for text in ("cut on the exact score", "cut on the knn score", "Model of the knn score"):
+        assert text in page.text
+    alone = write_report(path, knn, *given)[1]
+    assert alone.values["R50"].value == numbers[2].values["R50"].value
+    with pytest.raises(ValueError, match="a model is called raw"):
+        write_report(path, {"raw": knn}, *given)

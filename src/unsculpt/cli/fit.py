@@ -277,7 +277,8 @@ def fit(
             found: list[Verdict] = _unless_impossible(verdicts, *judged_on)
             answer["flatness"] = [verdict.plain() for verdict in found]
             lines = [verdict.line for verdict in found]
-            if not all(verdict.test is None or verdict.test.flat for verdict in found):
+            # What is flat within the error of the map says already what helps.
+            if not all(v.test is None or v.test.flat or v.test.within_map for v in found):
                 other = "flow" if answer["method"] == "SplineDecorrelator" else "spline"
                 could = f", or --method {other}" if other == "flow" or len(protect) < 3 else ""
                 lines.append(f"More background to fit on may help{could}.")

@@ -13,8 +13,10 @@ from rich.table import Table
 from unsculpt import metrics
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.decorrelators.crossfit import FOLD
+from unsculpt.decorrelators.judgement import Judgement, judge_cut
 from unsculpt.files import Sample
 from unsculpt.inputs import Columns, Floats
+from unsculpt.metrics.independence import FlatnessTest
 
 EFFICIENCY = 0.5
 CELLS = 50  # of the attributes, for a verdict
@@ -79,7 +81,7 @@ class Verdict(NamedTuple):
 
     score: str
     events: int
-    test: metrics.Flatness | None
+    test: Judgement | None
     why_not: str = ""
 
     @property
@@ -87,18 +89,19 @@ class Verdict(NamedTuple):
         """It in words."""
         if self.test is None:
             return f"No verdict on {self.score}: {self.why_not}."
-        return f"{self.score} is {self.test.verdict(self.events)}."
+        return f"{self.score} is {self.test.line(self.events)}."
 
     def plain(self) -> dict[str, Any]:
         """Return it as JSON has it."""
-        found = {} if self.test is None else self.test._asdict()
+        found = {} if self.test is None else self.test.plain()
         return {"score": self.score, "events": self.events, "p_value": None, **found}
 
 
 def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]:
     """Test that the cut of `judge` keeps the same share of background at all attributes.
 
-    With folds, at all attributes in each of them, for the reason that `judge` has.
+    With folds, at all attributes in each of them, for the reason that `judge` has. The error of the
+    map counts where the model knows it, of one score.
     """
     attributes, cells = sample.protected, CELLS
     if sample.event is not None:
@@ -108,6 +111,8 @@ def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]
     flat = flat.reshape(len(flat), -1)
     background, weight = sample.label == 0, sample.weight
     of_cut = ~background if sample.label.any() else background
+    test = FlatnessTest(attributes[background], None if weight is None else weight[background])
+    events, inside = int(background.sum()), _everywhere(model)
     found = []
     for name, column in zip(model.source_["score"], flat.T, strict=True):  # type: ignore[index]
         cut = metrics.threshold(
@@ -116,15 +121,10 @@ def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]
             efficiency=EFFICIENCY,
             sample_weight=None if weight is None else weight[of_cut],
         )
-        events = int(background.sum())
         try:
-            test = metrics.flatness_test(
-                column[background] >= cut,
-                attributes[background],
-                cells=cells,
-                sample_weight=None if weight is None else weight[background],
-            )
-            found.append(Verdict(name, events, test))
+            passing = column[background] >= cut
+            tested = judge_cut(test, passing, cells, inside, cut, sample.protected[background])
+            found.append(Verdict(name, events, tested))
         except metrics.TooFewEventsError as error:
             found.append(Verdict(name, events, None, str(error)))
     return found
@@ -132,12 +132,17 @@ def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]
 
 def decorrelated(model: Decorrelator, sample: Sample) -> Floats:
     """Return the new scores of events, those beyond the fitted range included."""
-    inside = copy.copy(model)
-    inside.outside = "clip"  # what is held out may lie a little beyond the fit
     more = {} if sample.event is None else {"event": sample.event}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return inside.transform(sample.scores, sample.protected, **more)
+        return _everywhere(model).transform(sample.scores, sample.protected, **more)
+
+
+def _everywhere(model: Decorrelator) -> Decorrelator:
+    """Return the model for all events: what is held out may lie a little beyond the fit."""
+    clipping = copy.copy(model)
+    clipping.outside = "clip"
+    return clipping
 
 
 def table(judged: list[dict[str, Any]]) -> Table:

@@ -29,6 +29,7 @@ from unsculpt.cli.shared import (
 )
 
 if TYPE_CHECKING:
+    from unsculpt.decorrelators import Decorrelator
     from unsculpt.files.location import Location
 
 
@@ -38,6 +39,10 @@ def report(
     output: Annotated[
         str, typer.Option("--output", "-o", help="The HTML file to write.")
     ] = "report.html",
+    others: Annotated[
+        list[str] | None,
+        typer.Option("--with", help="Another model of the same score, to be compared; repeatable."),
+    ] = None,
     figures: Annotated[
         str | None,
         typer.Option(
@@ -87,7 +92,8 @@ def report(
             max=1,
             help="Exit with 1 if the decorrelated score is not flat at half of the signal (without "
             "any, of the background): if the "
-            "p-value of the test is below this number, such as 0.01.",
+            "p-value of the test is below this number, such as 0.01. That is the p-value of the "
+            "events' statistics; the error of the map is no excuse.",
         ),
     ] = None,
     quiet: Quiet = False,
@@ -106,6 +112,7 @@ def report(
           --background-files 'qcd*.parquet' --signal-files w.parquet
       unsculpt report w.unsculpt test.root --title 'W tagger, run 3' \\
           --label mass='m_J [GeV]' --bins 50,60,70,80,100,150
+      unsculpt report spline.unsculpt test.root --with flow.unsculpt
     """  # noqa: D301
     check_file(output, ".html")
     edges = _bins(bins)
@@ -133,8 +140,13 @@ def report(
         know_folds(fitted, source, fold_by)
         if "blind" in remembered and not unblind:
             source["blind"] = remembered["blind"]
+        models = _models(model, fitted, others or [], source)
         called = _labels(label or [], [*source["score"], *source["protected"]])
-        notes = _notes(remembered, stream.locations)
+        notes = [
+            note
+            for name, one in models.items()
+            for note in _notes(one.source_ or {}, stream.locations, name if others else "the model")
+        ]
         if "blind" in source:
             notes.append(f"events with {source['blind']} are left out, as the fit was blinded")
         for note in notes:
@@ -157,7 +169,7 @@ def report(
         with Console(stderr=True).status("Judging and drawing"):
             numbers = write_report(
                 output,
-                fitted,
+                models if others else fitted,
                 sample.scores,
                 Columns(zip(names, sample.protected.values(), strict=True)),
                 sample.label,
@@ -170,28 +182,58 @@ def report(
                 figures=folder,
                 notes=notes,
                 provenance={
-                    "Model file": model,
+                    "Model file": ", ".join([model, *(others or [])]),
                     "Columns": "; ".join(f"{role} {_text(text)}" for role, text in source.items()),
                     "Files": ", ".join(map(str, stream.locations)),
                     "Left out": f"{sample.dropped:,} events that were NaN or infinite",
                     "Command": shlex.join(["unsculpt", *sys.argv[1:]]),
                 },
             )
-    flatness = numbers[-1].flatness
+    flatness = numbers[1].flatness
     if as_json:
         answer = {"report": output, "figures": folder, "rows": sample.rows, "notes": notes}
         print_json(answer | {"numbers": [row.plain() for row in numbers]})
     elif not quiet:
         seconds = time.perf_counter() - start
-        if flatness is not None:
-            judged = int((sample.label == 0).sum())
-            typer.echo(f"The decorrelated score is {flatness.verdict(judged)}.")
+        judged = int((sample.label == 0).sum())
+        for row in numbers[1:]:
+            if row.flatness is not None:
+                typer.echo(f"The {row.score} is {row.flatness.line(judged)}.")
         typer.echo(f"Wrote a report on {len(sample.label):,} events in {seconds:.0f} s.")
         typer.echo(f"Figures: {folder}\nOpen the report: {Path(output).resolve()}")
-    if require_flat is not None and (flatness is None or flatness.p_value < require_flat):
-        found = "too few events to tell" if flatness is None else flatness.chance
+    if require_flat is not None and (
+        flatness is None or flatness.statistics.p_value < require_flat
+    ):
+        found = "too few events to tell" if flatness is None else flatness.statistics.chance
+        if flatness is not None and flatness.within_map:
+            found += "; the error of the map explains it, but does not count here"
         typer.echo(f"Error: not flat by --require-flat {require_flat:g}: {found}", err=True)
         raise typer.Exit(1)
+
+
+def _models(
+    path: str, model: Decorrelator, others: list[str], source: dict[str, Any]
+) -> dict[str, Decorrelator]:
+    """Return the models by the names of their files; all must be about the same columns."""
+    found = {Path(path).stem: model}
+    for other in others:
+        name, one = Path(other).stem, load_decorrelator(other)
+        if name in found:
+            raise ValueError(f"--with {other}: another model is called {name} too; rename the file")
+        own = one.source_ or {}
+        for role in ("score", "protected", "fold_by"):
+            mine, theirs = (model.source_ or source).get(role), own.get(role)
+            if theirs and mine and mine != theirs:
+                raise ValueError(
+                    f"--with {other}: its {role} is {_text(theirs)}, that of {path} is "
+                    f"{_text(mine)}; expected models of the same columns"
+                )
+        if "blind" in own and own["blind"] != source.get("blind"):
+            raise ValueError(
+                f"--with {other}: it is blind to {own['blind']}, which the report is not"
+            )
+        found[name] = one
+    return found
 
 
 def _columns(fitted: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -253,7 +295,7 @@ def _labels(given: list[str], columns: list[str]) -> dict[str, str]:
     return called
 
 
-def _notes(fitted: dict[str, Any], locations: list[Location]) -> list[str]:
+def _notes(fitted: dict[str, Any], locations: list[Location], name: str) -> list[str]:
     """Say so where files are those of the fit, by path, or by name and size."""
     if "fold_by" in fitted:
         return []  # each event is judged by a model that has not seen it
@@ -269,7 +311,7 @@ def _notes(fitted: dict[str, Any], locations: list[Location]) -> list[str]:
     if not seen:
         return []
     return [
-        f"the model was fitted on {', '.join(seen)}; on the events of its fit a model looks "
+        f"{name} was fitted on {', '.join(seen)}; on the events of its fit a model looks "
         "flatter than on others"
     ]
 

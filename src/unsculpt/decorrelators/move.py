@@ -125,7 +125,7 @@ class Moved(Decorrelator):
     @property
     def outside(self) -> Outside:  # type: ignore[override]
         """What becomes of protected values, and of `to`, beyond the fitted range."""
-        return self.decorrelator.outside  # type: ignore[no-any-return]
+        return self.decorrelator.outside
 
     @outside.setter
     def outside(self, outside: Outside) -> None:
@@ -234,7 +234,7 @@ class Moved(Decorrelator):
     def _state(self) -> tuple[Arrays, Json]:
         arrays, fitted = packed(self.decorrelator, "moved")
         to = self._to()
-        parameters = {"to": BARYCENTRE if to is None else to, "amount": self.amount}
+        parameters: Json = {"to": BARYCENTRE if to is None else to, "amount": self.amount}
         parameters |= {"decorrelator": None, "seed": self.seed}
         return arrays, {
             "parameters": parameters,

@@ -96,7 +96,7 @@ def _table(cdf: Any) -> TableCDF | TensorCDF:
             "correctionlib needs a conditional CDF in a table, which this method does not make of "
             "these attributes; ONNX takes it, and a C++ header (.hpp)"
         )
-    return table  # type: ignore[no-any-return]
+    return table
 
 
 def _flat(

@@ -139,7 +139,7 @@ class Steps:
             case "CountBelow":
                 return "i"
             case "Cast":
-                return np.dtype(node.options["to"]).kind
+                return str(np.dtype(node.options["to"]).kind)
             case "LabelEncoder":
                 return "f"
             case "Where":

@@ -77,7 +77,7 @@ def to_working_points(
         {
             "name": "cut" if len(scores) == 1 else f"cut_{i}",
             "description": f"the cut on {score} that keeps a share of the background, by unsculpt "
-            f"{version('unsculpt')}; the share is met to {tolerance:g} of it",
+            f"{version('unsculpt')}; at the nodes the share is met to {tolerance:g} of it",
             "version": 1,
             "inputs": [
                 {

@@ -62,14 +62,18 @@ class Flatness(NamedTuple):
             for name, (low, high) in self.worst.items()
         )
 
+    @property
+    def numbers(self) -> str:
+        """The outcome in numbers."""
+        return f"χ² {self.chi2:.1f} for {self.degrees}, {self.chance}"
+
     def verdict(self, events: int) -> str:
         """Return one line that a reader can act on, about a test on so many events."""
-        numbers = f"χ² {self.chi2:.1f} for {self.degrees}, {self.chance}"
         if self.flat:
-            return f"flat within the statistics of {events:,} events ({numbers})"
+            return f"flat within the statistics of {events:,} events ({self.numbers})"
         much = "many" if self.pull > 0 else "few"
         return (
-            f"not flat: {numbers}, worst at {self.where}, where too {much} pass by "
+            f"not flat: {self.numbers}, worst at {self.where}, where too {much} pass by "
             f"{abs(self.pull):.1f} errors"
         )
 
@@ -112,6 +116,19 @@ def flatness_test(
     return FlatnessTest(protected, sample_weight)(selected, cells)
 
 
+class Deviations(NamedTuple):
+    """How the map behind a selection may be off, at some of the events.
+
+    Attributes:
+        events: which they are, (m,).
+        shifts: by how much one standard deviation of each independent direction moves the chance
+            to pass there, (m, k).
+    """
+
+    events: NDArray[np.intp]
+    shifts: Floats
+
+
 class FlatnessTest:
     """`flatness_test` of several selections of the same events, which are divided once."""
 
@@ -125,8 +142,10 @@ class FlatnessTest:
         ]
         self._divided: dict[tuple[int, ...], NDArray[np.intp]] = {}
 
-    def __call__(self, selected: ArrayLike, cells: int = 50) -> Flatness:
-        """Test one selection."""
+    def __call__(
+        self, selected: ArrayLike, cells: int = 50, deviations: Deviations | None = None
+    ) -> Flatness:
+        """Test one selection; with deviations, whether statistics and map together explain it."""
         given = as_array(selected, "selected")
         if given.ndim != 1 or given.dtype.kind not in "biu":
             raise ValueError(
@@ -160,7 +179,8 @@ class FlatnessTest:
         for group in groups:
             cell = _merged(self._cells(group, most), weight, rarest)
             if cell.max() > 0:
-                found.append((*_chi2(cell, kept, weight), cell))
+                off = None if deviations is None else self._shifts(cell, deviations)
+                found.append((*_chi2(cell, kept, weight, off), cell))
         if not found:
             raise TooFewEventsError(
                 f"{', '.join(names)} cannot be divided into two parts of enough events: expected "
@@ -179,6 +199,14 @@ class FlatnessTest:
             pull,
         )
 
+    def _shifts(self, cell: NDArray[np.intp], deviations: Deviations) -> Floats:
+        """Return the mean deviations of the events in each cell, (cells, directions)."""
+        known = self.counts[deviations.events]
+        where = cell[(np.cumsum(self.counts) - 1)[deviations.events[known]]]
+        share = np.eye(int(cell.max()) + 1)[where]
+        weight = share / np.maximum(share.sum(axis=0), 1)
+        return np.asarray(weight.T @ deviations.shifts[known])
+
     def _cells(self, group: list[int], most: int) -> NDArray[np.intp]:
         """Return the cells of some attributes; to sort the events takes most of the time."""
         key = (most, *group)
@@ -187,7 +215,9 @@ class FlatnessTest:
         return self._divided[key]
 
 
-def _chi2(cell: NDArray[np.intp], kept: Floats, weight: Floats) -> tuple[float, int, int, float]:
+def _chi2(
+    cell: NDArray[np.intp], kept: Floats, weight: Floats, shifts: Floats | None = None
+) -> tuple[float, int, int, float]:
     """Return chi2, its degrees of freedom, the cell that is farthest off, and its pull."""
     number = int(cell.max()) + 1
 
@@ -199,13 +229,29 @@ def _chi2(cell: NDArray[np.intp], kept: Floats, weight: Floats) -> tuple[float, 
     # The share that fits best: with weights not that of all events, which some cells know poorly.
     knows = weights / squares
     share = (knows @ sums) / (knows @ weights)
-    off = sums - np.outer(weights, share)
     spread = (kept - share) * weight[:, None]
     covariance = spread.T @ spread / (weight**2).sum()
+    if shifts is not None:
+        return _chi2_with_map(weights, sums[:, 0], squares * covariance[0, 0], shifts)
+    off = sums - np.outer(weights, share)
     each = np.einsum("cj,jk,ck->c", off, np.linalg.pinv(covariance), off) / squares
     far = int(each.argmax())
     pull = np.copysign(each[far] ** 0.5, off[far] @ np.arange(1, kept.shape[1] + 1))
     return float(each.sum()), (number - 1) * kept.shape[1], far, float(pull)
+
+
+def _chi2_with_map(
+    weights: Floats, sums: Floats, variance: Floats, shifts: Floats
+) -> tuple[float, int, int, float]:
+    """Return the same where neighbouring cells are off together, as the map moves them."""
+    moves = weights[:, None] * shifts
+    covariance = np.diag(variance) + moves @ moves.T
+    knows = np.linalg.solve(covariance, weights)
+    off = sums - weights * (knows @ sums) / (knows @ weights)
+    pulls = off / np.sqrt(np.diag(covariance))
+    far = int(np.abs(pulls).argmax())
+    chi2 = off @ np.linalg.solve(covariance, off)
+    return float(chi2), len(weights) - 1, far, float(pulls[far])
 
 
 def chi2_survival(chi2: float, degrees: int) -> float:

@@ -77,23 +77,29 @@ def background_residuals(
 
 @styled
 def draw_residuals(
-    panels: Mapping[str, Curves], axis: Axis, map_errors: Sequence[ArrayLike] = ()
+    panels: Mapping[str, Curves],
+    axis: Axis,
+    map_errors: Sequence[ArrayLike] = (),
+    main: str | None = None,
 ) -> Figure:
-    """Draw a panel for each cut, one below the other."""
+    """Draw a panel for each cut, one below the other; the main curve, or the last, sets the scale.
+
+    The errors of a map are those of that curve.
+    """
     figure = Figure(figsize=(6.4, 0.9 + 1.7 * len(panels)), layout="constrained")
     column = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
     bands: Sequence[ArrayLike | None] = map_errors or [None] * len(panels)
     for axes, (title, curves), band in zip(column, panels.items(), bands, strict=True):
-        _draw(axes, curves, axis, band)
+        _draw(axes, curves, axis, band, main or list(curves)[-1])
         axes.set_ylabel(title, loc="center")
         axis.dress(axes)
         axes.label_outer()
-    figure.legend(*column[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    figure.legend(*column[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     figure.supylabel("efficiency in the bin over that of all background", fontsize="medium")
     return figure
 
 
-def _draw(axes: Axes, curves: Curves, axis: Axis, band: ArrayLike | None) -> None:
+def _draw(axes: Axes, curves: Curves, axis: Axis, band: ArrayLike | None, main: str) -> None:
     middle, half = (axis.edges[1:] + axis.edges[:-1]) / 2, np.diff(axis.edges) / 2
     axes.axhline(1, color=ALL, linewidth=0.8)
     if band is not None:
@@ -103,11 +109,11 @@ def _draw(axes: Axes, curves: Curves, axis: Axis, band: ArrayLike | None) -> Non
             axis.edges,
             baseline=1 - error,
             fill=True,
-            color=COLOURS[len(curves) - 1],
+            color=COLOURS[list(curves).index(main)],
             alpha=0.2,
             label="error of the map",
         )
-    reach = _reach(list(curves.values())[-1])
+    reach = _reach(curves[main])
     beside = np.linspace(-0.15, 0.15, len(curves))  # or error bars would hide one another
     for (label, curve), colour, shift in zip(curves.items(), COLOURS, beside, strict=False):
         known = np.isfinite(curve.value)

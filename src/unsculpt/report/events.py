@@ -1,9 +1,9 @@
-"""The events of a report: two scores and what they are judged by."""
+"""The events of a report: scores and what they are judged by."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from unsculpt.inputs import (
 )
 from unsculpt.metrics._inputs import check_class
 from unsculpt.plots.axis import Axis
+from unsculpt.plots.style import COLOURS
 
 NO_SIGNAL = (
     "there is no signal among these events. Cuts keep a share of the background instead of the "
@@ -36,7 +37,8 @@ class Events:
     """The score as it came and decorrelated, and what it is judged by.
 
     Attributes:
-        scores: both scores by their names.
+        scores: the raw score and the new ones by their names.
+        models: those of the new scores, by the names of these; the first is the main one.
         labels: 1 for signal, 0 for background. Where there is no signal a copy of the background
             plays it: a cut that keeps half of the copy keeps half of the background.
         has_signal: whether it is the real one.
@@ -48,6 +50,7 @@ class Events:
     """
 
     scores: dict[str, Floats]
+    models: dict[str, Decorrelator]
     labels: Floats
     has_signal: bool
     weight: Floats | None
@@ -57,6 +60,16 @@ class Events:
     fold: NDArray[Any] | None = None
 
     @property
+    def main(self) -> str:
+        """The new score of the main model."""
+        return next(iter(self.models))
+
+    @property
+    def model(self) -> Decorrelator:
+        """The main model."""
+        return self.models[self.main]
+
+    @property
     def cut_on(self) -> str:
         """What an efficiency is one of."""
         return "signal" if self.has_signal else "background"
@@ -64,7 +77,7 @@ class Events:
     @classmethod
     def prepare(
         cls,
-        model: Decorrelator,
+        model: Decorrelator | Mapping[str, Decorrelator],
         scores: ArrayLike,
         protected: Any,
         labels: ArrayLike | None,
@@ -74,6 +87,7 @@ class Events:
         event: ArrayLike | None = None,
     ) -> Events:
         """Decorrelate the score and leave out the events that have no decorrelated one."""
+        models = _by_score(model)
         raw = numbers(scores, "scores")
         if raw.ndim != 1:
             raise ValueError(f"scores has shape {raw.shape}; a report is about one score, (n,)")
@@ -87,10 +101,14 @@ class Events:
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            if event is not None and not isinstance(model, CrossFit):
-                raise ValueError(f"event is for a CrossFit; the model is a {type(model).__name__}")
-            flat = model.transform(raw, protected, **({} if event is None else {"event": event}))
-        known = np.isfinite(flat)
+            folds = None if event is None else _folds(models.values())
+            flat = {
+                name: one.transform(
+                    raw, protected, **({"event": event} if folds and has_folds(one) else {})
+                )
+                for name, one in models.items()
+            }
+        known = np.all([np.isfinite(values) for values in flat.values()], axis=0)
         has_signal = bool(label[known].any())
         weight = None if sample_weight is None else weight_column(sample_weight, len(raw))
         for chosen, what in ((label == 0, "background"), (label != 0, "signal")):
@@ -100,7 +118,7 @@ class Events:
         label = label[kept]
         if not has_signal:
             kept, label = np.tile(kept, 2), np.repeat([0.0, 1.0], len(kept))
-        categories = _categories(model, found)
+        categories = _categories(next(iter(models.values())), found)
         drawn = [c.astype(str) if i in categories else c for i, c in enumerate(columns)]
         axes = [
             Axis.from_events(column[kept], label, bins if i == 0 else 50, name)
@@ -108,14 +126,16 @@ class Events:
         ]
         _check_bins(axes[0], label)
         return cls(
-            {"raw score": raw[kept], "decorrelated score": flat[kept]},
+            {"raw score": raw[kept]} | {name: values[kept] for name, values in flat.items()},
+            models,
             label,
             has_signal,
             None if weight is None else weight[kept],
             _table_like(protected, [column[kept] for column in columns]),
             axes,
-            ([] if has_signal else [NO_SIGNAL]) + [str(warning.message) for warning in caught],
-            None if event is None else _fold(model, event)[kept],
+            ([] if has_signal else [NO_SIGNAL])
+            + list(dict.fromkeys(str(w.message) for w in caught)),
+            None if folds is None else (np.asarray(event) % folds).astype(str)[kept],
         )
 
 
@@ -137,8 +157,33 @@ def _check_bins(axis: Axis, labels: Floats) -> None:
         )
 
 
-def _fold(model: Any, event: ArrayLike) -> NDArray[Any]:
-    return (np.asarray(event) % len(model.models_)).astype(str)
+def has_folds(model: Any) -> bool:
+    """Return whether the number of an event tells which of several models has not seen it."""
+    return isinstance(model, CrossFit)
+
+
+def _folds(models: Iterable[Any]) -> int:
+    """Return how many folds there are."""
+    numbers = {len(model.models_) for model in models if has_folds(model)}
+    if not numbers:
+        raise ValueError("event is for a CrossFit; no model is one")
+    if len(numbers) > 1:
+        raise ValueError(
+            f"the models have {' and '.join(map(str, sorted(numbers)))} folds; in one report "
+            "expected one number of them"
+        )
+    return numbers.pop()
+
+
+def _by_score(model: Decorrelator | Mapping[str, Decorrelator]) -> dict[str, Decorrelator]:
+    """Return models by what their scores are called."""
+    if not isinstance(model, Mapping):
+        return {"decorrelated score": model}
+    if not 0 < len(model) < len(COLOURS):
+        raise ValueError(f"{len(model)} models; a report compares 1 to {len(COLOURS) - 1}")
+    if "raw" in model:
+        raise ValueError("a model is called raw, as the score that came; give it another name")
+    return {f"{name} score": one for name, one in model.items()}
 
 
 def _categories(model: Decorrelator, names: list[str]) -> set[int]:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unsculpt import plots
-from unsculpt.decorrelators import Decorrelator
 from unsculpt.inputs import Floats
 from unsculpt.metrics import Interval
 from unsculpt.plots.axis import Axis
@@ -31,8 +30,9 @@ from unsculpt.report.words import bare, number
 IN_PLANE = 0.1  # of the background passes
 
 
-def pictures(events: Events, model: Decorrelator, efficiency: float) -> Iterator[Picture]:
+def pictures(events: Events, efficiency: float) -> Iterator[Picture]:
     """Draw the figures of the report, one after the other."""
+    model = events.model
     endings = ["", *(f"-{i}" for i in range(2, len(events.axes) + 1))]
     for axis, ending in zip(events.axes, endings, strict=True):
         yield _spectrum(events, axis, f"spectrum{ending}", efficiency)
@@ -79,15 +79,16 @@ def _residuals(events: Events, axis: Axis, slug: str, errors: Sequence[MapError]
         axis,
         {f"{title}, error of the map": band for title, band in zip(panels, bands, strict=False)},
     )
-    shade = "The shaded band is the error of the map itself, as the model knows it. "
+    of = f" of the {events.main}" if len(events.models) > 1 else ""
+    shade = f"The shaded band is the error of the map itself{of}, as the model knows it. "
     return Picture(
         slug,
         f"Residuals against {bare(axis.name)}",
         f"The share of the background that passes at each {bare(axis.name)}, over the share of "
         "all background, with the statistical error of these events. One is flat. "
-        f"{shade if bands else ''}The scale is that of the decorrelated score; arrows stand for "
+        f"{shade if bands else ''}The scale is that of the {events.main}; arrows stand for "
         "what is beyond.",
-        draw_residuals(panels, axis, bands),
+        draw_residuals(panels, axis, bands, events.main),
         [table],
     )
 

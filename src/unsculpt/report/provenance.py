@@ -10,19 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from unsculpt.decorrelators import Decorrelator
 from unsculpt.report.events import Events
 
 LIBRARIES = ("unsculpt", "numpy", "scipy", "scikit-learn", "jax", "matplotlib")
 
 
-def provenance_of(events: Events, model: Decorrelator, more: Mapping[str, str]) -> dict[str, str]:
+def provenance_of(events: Events, more: Mapping[str, str]) -> dict[str, str]:
     """Return what somebody needs to make the report again."""
-    training: dict[str, Any] = getattr(model, "training_", None) or {}
+    about: dict[str, str] = {}
+    for name, model in events.models.items():
+        of = f" of the {name}" if len(events.models) > 1 else ""
+        training: dict[str, Any] = getattr(model, "training_", None) or {}
+        about |= {f"Model{of}": type(model).__name__}
+        about |= {f"Parameters{of}": _pairs(model.get_params())}
+        about |= {f"Fit{of}": _pairs(training)} if training else {}
     return {
-        "Model": type(model).__name__,
-        "Parameters": _pairs(model.get_params()),
-        **({"Fit": _pairs(training)} if training else {}),
+        **about,
         "Events": ", ".join(
             _count(events, label, name)
             for label, name in ((0, "background"), (1, "signal"))

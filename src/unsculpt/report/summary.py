@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from unsculpt import metrics
-from unsculpt.inputs import Floats, Mask
-from unsculpt.metrics import Flatness, Ideal, Interval
+from unsculpt.decorrelators.judgement import Judgement
+from unsculpt.inputs import Floats
+from unsculpt.metrics import Ideal, Interval
 from unsculpt.report.events import Events
 from unsculpt.report.measure import Measure
+from unsculpt.report.verdict import CutTests
 from unsculpt.report.words import bare
 
 
@@ -26,7 +27,7 @@ class Numbers:
 
     score: str
     values: dict[str, Interval[float] | Ideal]
-    flatness: Flatness | None = None
+    flatness: Judgement | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return them as JSON has them, where nothing is infinite."""
@@ -36,21 +37,19 @@ class Numbers:
                 name: {key: x if math.isfinite(x) else None for key, x in value._asdict().items()}
                 for name, value in self.values.items()
             }
-            | {"flatness": self.flatness and self.flatness._asdict()}
+            | {"flatness": self.flatness and self.flatness.plain()}
         )
 
 
-def summary(
-    events: Events, efficiency: float, test: Callable[[Mask], Flatness | None]
-) -> list[Numbers]:
-    """Return the numbers of both scores, with the test of each cut."""
+def summary(events: Events, efficiency: float, test: CutTests) -> list[Numbers]:
+    """Return the numbers of all scores, with the test of each cut."""
     found = []
     for name, score in events.scores.items():
         cut = metrics.threshold(
             score, events.labels, efficiency=efficiency, sample_weight=events.weight
         )
         values = _values(events, score, efficiency)
-        found.append(Numbers(name, values, test(score >= cut)))
+        found.append(Numbers(name, values, test(name, cut)))
     return found
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unsculpt.decorrelators.crossfit import FOLD
+from unsculpt.decorrelators.judgement import Judgement, judge_cut
 from unsculpt.inputs import Floats, Mask
-from unsculpt.metrics import Flatness, Ideal, TooFewEventsError
+from unsculpt.metrics import Ideal, TooFewEventsError
 from unsculpt.metrics.independence import FlatnessTest
 from unsculpt.metrics.separation import highest_cuts
-from unsculpt.report.events import Events
+from unsculpt.report.events import Events, rows
 
 KEPT = (0.5, 0.1, 0.05, 0.01, 0.001)  # of the background
 
@@ -36,12 +36,12 @@ class Point:
     cut: Ideal
     signal: Ideal
     rejection: Ideal
-    raw: Flatness | None
-    flat: Flatness | None
+    raw: Judgement | None
+    flat: Judgement | None
 
 
-def points(events: Events, test: Callable[[Mask], Flatness | None]) -> list[Point]:
-    """Return the working points that keep round fractions of the background, tested."""
+def points(events: Events, test: CutTests) -> dict[str, list[Point]]:
+    """Return for each new score the cuts that keep round fractions of the background, tested."""
     background = events.labels == 0
     weight = np.ones(len(events.labels)) if events.weight is None else events.weight
 
@@ -49,50 +49,58 @@ def points(events: Events, test: Callable[[Mask], Flatness | None]) -> list[Poin
         fractions = np.clip(kept, 1e-9, 1 - 1e-9)
         return highest_cuts(score[background], weight[background], fractions)
 
-    cuts = [cuts_of(score, KEPT) for score in events.scores.values()]
-    found = []
-    for kept, *both in zip(KEPT, *cuts, strict=True):
-        passing = [s >= cut for s, cut in zip(events.scores.values(), both, strict=True)]
-        signal = _fraction(passing[1][~background], weight[~background])
-        share = _fraction(passing[1][background], weight[background])
+    def point(name: str, kept: float, cut: float, raw: Judgement | None) -> Point:
+        score = events.scores[name]
+        passing = score >= cut
+        signal = _fraction(passing[~background], weight[~background])
+        share = _fraction(passing[background], weight[background])
         # Where the cut would be if as many more, or fewer, events passed as chance explains.
-        ends = cuts_of(
-            list(events.scores.values())[1], share.mean + np.array([1, -1]) * share.spread
-        )
+        ends = cuts_of(score, share.mean + np.array([1, -1]) * share.spread)
         spread = float(np.diff(ends)[0] / 2)
         rejection = Ideal(1 / share.mean, share.spread / share.mean**2)
-        tests = [test(mask) for mask in passing]
-        found.append(Point(kept, Ideal(float(both[1]), spread), signal, rejection, *tests))
-    return found
+        return Point(kept, Ideal(float(cut), spread), signal, rejection, raw, test(name, cut))
 
-
-def flatness_tests(events: Events) -> Callable[[Mask], Flatness | None]:
-    """Return a test of what passes on background; None with too few events to tell."""
-    background = events.labels == 0
-    attributes = {
-        axis.name: np.array(axis.categories)[axis.values.astype(int)]
-        if axis.categories
-        else axis.values
-        for axis in events.axes
+    cuts = {name: cuts_of(score, KEPT) for name, score in events.scores.items()}
+    first, *new = events.scores
+    raw = [test(first, cut) for cut in cuts[first]]
+    return {
+        name: [point(name, *given) for given in zip(KEPT, cuts[name], raw, strict=True)]
+        for name in new
     }
-    cells = CELLS
-    if events.fold is not None:
-        # What is too high in one fold is too low in the models of the others: together they look
-        # better than they are.
-        attributes = {FOLD: events.fold} | attributes
-        cells *= len(np.unique(events.fold))
-    test = FlatnessTest(
-        {name: values[background] for name, values in attributes.items()},
-        None if events.weight is None else events.weight[background],
-    )
 
-    def flatness(passing: Mask) -> Flatness | None:
+
+class CutTests:
+    """Tests cuts on the scores of events, whose background is divided once."""
+
+    def __init__(self, events: Events) -> None:
+        self.events = events
+        self.background = np.flatnonzero(events.labels == 0)
+        attributes = {
+            axis.name: np.array(axis.categories)[axis.values.astype(int)]
+            if axis.categories
+            else axis.values
+            for axis in events.axes
+        }
+        self.cells = CELLS
+        if events.fold is not None:
+            # What is too high in one fold is too low in the models of the others: together they
+            # look better than they are.
+            attributes = {FOLD: events.fold} | attributes
+            self.cells *= len(np.unique(events.fold))
+        self.protected = rows(events.protected, self.background)
+        self.test = FlatnessTest(
+            {name: values[self.background] for name, values in attributes.items()},
+            None if events.weight is None else events.weight[self.background],
+        )
+
+    def __call__(self, name: str, cut: float) -> Judgement | None:
+        """Test a cut on one of the scores; None with too few events to tell."""
+        passing = self.events.scores[name][self.background] >= cut
+        model = self.events.models.get(name)
         try:
-            return test(passing[background], cells)
+            return judge_cut(self.test, passing, self.cells, model, cut, self.protected)
         except TooFewEventsError:
             return None
-
-    return flatness
 
 
 def _fraction(passing: Mask, weight: Floats) -> Ideal:

@@ -17,14 +17,14 @@ from unsculpt.report.picture import Picture
 from unsculpt.report.pictures import pictures
 from unsculpt.report.provenance import provenance_of
 from unsculpt.report.summary import Numbers, summary
-from unsculpt.report.verdict import flatness_tests, points
+from unsculpt.report.verdict import CutTests, points
 from unsculpt.report.words import bare
 from unsculpt.report.working_points import working_points
 
 
 def write_report(
     path: str | os.PathLike[str],
-    model: Decorrelator,
+    model: Decorrelator | Mapping[str, Decorrelator],
     scores: ArrayLike,
     protected: Any,
     labels: ArrayLike | None = None,
@@ -47,7 +47,8 @@ def write_report(
 
     Args:
         path: the HTML file to write.
-        model: a fitted decorrelator of one score.
+        model: a fitted decorrelator of one score; or several by their names, to be compared. The
+            first of them is the main one: what is about one model is about that.
         scores: the score as it came, (n,).
         protected: the attributes, as the model takes them; the first one has the slider.
         labels: 1 for signal, 0 for background. If not given all events are background, as in a
@@ -66,7 +67,7 @@ def write_report(
         notes: what the reader should know, shown below the summary.
 
     Returns:
-        The numbers of the summary, for the raw score and the decorrelated one.
+        The numbers of the summary, for the raw score and each decorrelated one.
 
     >>> import tempfile
     >>> from unsculpt import FlowDecorrelator
@@ -83,9 +84,9 @@ def write_report(
     with atomic_write(path) as draft:  # which refuses a bad path before the work
         events = Events.prepare(model, scores, protected, labels, sample_weight, names, bins, event)
         called = [axis.name for axis in events.axes]
-        test = flatness_tests(events)
+        test = CutTests(events)
         numbers = summary(events, efficiency, test)
-        drawn = list(pictures(events, model, efficiency))
+        drawn = list(pictures(events, efficiency))
         for picture in drawn:  # laid out once, not for each of its files
             if layout := picture.figure.get_layout_engine():
                 layout.execute(picture.figure)
@@ -101,7 +102,7 @@ def write_report(
             efficiency=efficiency,
             data=working_points(events),
             pictures=drawn,
-            provenance=provenance_of(events, model, provenance or {}),
+            provenance=provenance_of(events, provenance or {}),
             notes=[*events.notes, *notes],
         )
         draft.write_text(text, encoding="utf-8")

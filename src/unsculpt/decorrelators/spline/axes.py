@@ -164,6 +164,11 @@ def design(terms: Sequence[Term], axes: Sequence[Axis], positions: Sequence[Floa
     return np.hstack([reduce(_kron, term.parts(axes, positions)) for term in terms])
 
 
+def design_at(terms: Sequence[Term], axes: Sequence[Axis], positions: Sequence[Floats]) -> Floats:
+    """Return all functions at points, one position along each axis, (points, functions)."""
+    return np.hstack([reduce(_row_by_row, term.parts(axes, positions)) for term in terms])
+
+
 def axes_of(attributes: ProtectedAttributes) -> list[Axis]:
     """Return the axes of a fit over these attributes."""
     continuous = sum(isinstance(a, Continuous) for a in attributes.attributes)
@@ -189,6 +194,10 @@ def b_splines(x: Floats, low: float, high: float, count: int, degree: int = 3) -
 
 def _kron(a: Floats, b: Floats) -> Floats:
     return np.asarray(np.kron(a, b))
+
+
+def _row_by_row(a: Floats, b: Floats) -> Floats:
+    return np.asarray((a[:, :, None] * b[:, None, :]).reshape(len(a), -1))
 
 
 def _contrasts(count: int) -> Floats:

@@ -279,6 +279,21 @@ class SplineDecorrelator(HistogramDecorrelator):
         check_is_fitted(self)
         return self._each([error.cdf for error in self.errors_], scores, protected)
 
+    def deviations(self, scores: ArrayLike, protected: Any) -> Floats:
+        """Return how one standard deviation of each independent direction moves `transform`.
+
+        That is the whole error with its correlations between events: the squares of the k
+        deviations of an event sum to that of `uncertainty`. Of one score, (n,) to (n, k). It is
+        meant for some thousands of events; k is some hundreds.
+        """
+        columns, features, _ = self._check(scores, protected)
+        if self.n_scores_ > 1:
+            raise ValueError(f"deviations are of one score; the fit had {self.n_scores_}")
+        with threadpool_limits(1, "blas"):  # as in `_in_one_thread_each`
+            (error,), (coordinate,) = self._map_errors(), self.coordinates_
+            positions = self.attributes_.positions(features).T
+            return error.moves_at(coordinate(columns[:, 0]), list(positions))
+
     def variations(self, n: int) -> list[tuple[Self, Self]]:
         """Return the map moved up and down by one standard deviation, along n directions.
 

@@ -355,11 +355,13 @@ def score_functions(axes: Sequence[Axis]) -> tuple[int, int]:
     return ALONE if len(axes) == 1 and not axes[0].categories else OTHERS
 
 
-def score_curves_at(levels: Floats, count: int) -> Floats:
+def score_curves_at(levels: Floats, count: int, over: Floats | None = None) -> Floats:
     """Return B-splines of the probit of the inclusive CDF, (levels, count).
+
+    They reach over these levels, or from the first to the last of others.
 
     It has less room for the tails than the logit, and more for the bulk: where the score depends
     strongly on an attribute, the tail of a few events lies in the bulk of all.
     """
-    start = ndtri(levels)
-    return b_splines(start, start[0], start[-1], count)
+    first, last = ndtri((levels if over is None else over)[[0, -1]])
+    return b_splines(ndtri(levels), first, last, count)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from unsculpt.decorrelators.common.variations import NEVER
-from unsculpt.decorrelators.spline.axes import Axis, design, terms_of
+from unsculpt.decorrelators.spline.axes import Axis, design, design_at, terms_of
 from unsculpt.decorrelators.spline.distribution import (
     MEMBERS,
     Distribution,
@@ -104,6 +104,18 @@ class SurfaceError:
         everywhere = np.tile(steps, (len(over), 1))
         return np.asarray(slope.reshape(-1, 1) * np.hstack([cells, everywhere]))
 
+    def at(self, levels: Floats, positions: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Return F at points of one level each, and how each normal moves it, (points, normals)."""
+        fit = self.fit
+        terms = terms_of(self.axes, MEMBERS[fit.member][1].within(fit.curves))
+        over = design_at(terms, self.axes, positions)
+        functions = score_curves_at(levels, len(fit.directions), self.thresholds) @ fit.directions
+        latent = ((over @ fit.coefficients.T) * functions).sum(axis=1) + fit.link.inverse(levels)
+        products = (functions[:, :, None] * over[:, None, :]).reshape(len(over), -1)
+        steps = [np.interp(levels, self.thresholds, step) for step in self.inclusive.T]
+        moved = np.hstack([products @ self.coefficients, np.reshape(steps, (-1, len(levels))).T])
+        return fit.link.cdf(latent), fit.link.density(latent)[:, None] * moved
+
     def _grid(
         self, levels: Floats, positions: Sequence[Floats]
     ) -> tuple[Floats, Floats, Floats, Floats]:
@@ -194,6 +206,16 @@ class MapError:
         between = [
             w * x.reshape(-1, 1) for w, x in zip(roots, self._apart(levels, positions), strict=True)
         ]
+        return np.hstack([*own, *between])
+
+    def moves_at(self, levels: Floats, positions: Sequence[Floats]) -> Floats:
+        """Return how each normal moves F at points of one level each, (points, normals)."""
+        ends = self.errors[0].thresholds[[0, -1]]
+        found = [error.at(np.clip(levels, *ends), positions) for error in self.errors]
+        mean = sum(w * cdf for w, (cdf, _) in zip(self.weights, found, strict=True))
+        roots = np.sqrt(self.weights)
+        own = [w * moves for w, (_, moves) in zip(roots, found, strict=True)]
+        between = [w * (cdf - mean)[:, None] for w, (cdf, _) in zip(roots, found, strict=True)]
         return np.hstack([*own, *between])
 
     def mean(self, levels: Floats, positions: Sequence[Floats]) -> Floats:

@@ -2,7 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const slider = document.getElementById("slider");
-  const colours = ["#D55E00", "#0072B2"];
+  const colours = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
   const bins = data.edges.length - 1;
   const W = 480, LEFT = 52, RIGHT = 14;
   const panes = [{ of: "background", top: 24, height: 210 }, { of: "signal", top: 250, height: 110 }]
@@ -29,7 +29,7 @@
   }
   const everything = (score, of) => score[of][score[of].length - 1];
 
-  // One scale for both scores, a round one: it stays while the slider moves a little.
+  // One scale for all scores, a round one: it stays while the slider moves a little.
   function top(of, k) {
     const rows = data.scores.flatMap((score) => [score[of][k], everything(score, of)]);
     const highest = 1.1 * Math.max(...rows.map((row) => Math.max(...shares(inside(row)))), 1e-9);

@@ -1,0 +1,82 @@
+"""Is a cut on a new score flat, within the statistics of events or the error of the map?"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unsculpt.inputs import Mask
+from unsculpt.metrics import Flatness
+from unsculpt.metrics.independence import Deviations, FlatnessTest
+
+EVENTS = 2_000  # at which the error of the map is looked up: it changes slowly
+
+
+class Judgement(NamedTuple):
+    """The test of a cut.
+
+    Attributes:
+        statistics: within the statistics of the events.
+        with_map: within these and the error of the map together; None if the statistics alone
+            explain it, or if that error is not known.
+    """
+
+    statistics: Flatness
+    with_map: Flatness | None = None
+
+    @property
+    def flat(self) -> bool:
+        """Whether the statistics of the events explain it."""
+        return self.statistics.flat
+
+    @property
+    def within_map(self) -> bool:
+        """Whether they do not, but do together with the error of the map."""
+        return not self.flat and self.with_map is not None and self.with_map.flat
+
+    def line(self, events: int) -> str:
+        """Return one line that a reader can act on, about a test on so many events."""
+        if not self.within_map:
+            return self.statistics.verdict(events)
+        return (
+            f"flat within the error of the map ({self.with_map.numbers}), but not within the "  # type: ignore[union-attr]
+            f"statistics of {events:,} events ({self.statistics.numbers}): fit on more background "
+            "to do better"
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        with_map = None if self.with_map is None else self.with_map._asdict()
+        return self.statistics._asdict() | {"with_map": with_map}
+
+
+def judge_cut(
+    test: FlatnessTest,
+    passing: Mask,
+    cells: int,
+    model: Any = None,
+    cut: float = 0.0,
+    protected: Any = None,
+) -> Judgement:
+    """Test what passes a cut; where it is not flat, with the error of the map as well.
+
+    Args:
+        test: of the events.
+        passing: which of them pass.
+        cells: as in `flatness_test`.
+        model: that made the score, if one did. `SplineDecorrelator` knows the error of its map.
+        cut: on the new score.
+        protected: the attributes as the model takes them, a table or an array.
+    """
+    statistics = test(passing, cells)
+    if statistics.flat or not hasattr(model, "deviations") or model.n_scores_ > 1:
+        return Judgement(statistics)
+    some = np.arange(len(passing))[:: -(-len(passing) // EVENTS)]
+    here = protected[some]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores = model.inverse_transform(np.full(len(some), cut), here)
+        shifts = model.deviations(scores, here)
+    return Judgement(statistics, test(passing, cells, Deviations(some, shifts)))

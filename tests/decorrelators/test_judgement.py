@@ -1,0 +1,67 @@
+"""A verdict that knows the error of the map, against samples of known distribution."""
+
+import numpy as np
+import pytest
+
+import unsculpt as us
+from unsculpt.datasets import toys
+from unsculpt.decorrelators.judgement import judge_cut
+from unsculpt.metrics.independence import Deviations, FlatnessTest
+
+
+@pytest.fixture(scope="module")
+def spline():
+    toy = toys.tagger(2_000, 0, seed=1)
+    return us.SplineDecorrelator(outside="clip").fit(toy.score, toy.protected)
+
+
+def test_deviations_sum_to_the_uncertainty(spline):
+    mass = np.linspace(60, 150, 50)
+    score = spline.threshold(0.3, mass)
+    total = np.sqrt((spline.deviations(score, mass) ** 2).sum(axis=1))
+    np.testing.assert_allclose(total, spline.uncertainty(score, mass), rtol=0.02)
+
+
+def test_many_events_see_what_the_map_lacks(spline):
+    toy = toys.tagger(60_000, 0, seed=2)
+    kept = (toy.protected > 51) & (toy.protected < 200)
+    score, mass = toy.score[kept], toy.protected[kept]
+    flat = spline.transform(score, mass)
+    judged = judge_cut(FlatnessTest(mass), flat >= 0.5, 50, spline, 0.5, mass)
+    assert judged.within_map
+    assert judged.line(60_000).startswith("flat within the error of the map (χ² ")
+    assert "fit on more background" in judged.line(60_000)
+    assert judged.plain()["with_map"]["p_value"] > 0.01 > judged.plain()["p_value"]
+    # What no error of the map explains stays what it is.
+    raw = judge_cut(FlatnessTest(mass), score >= 0.5, 50, spline, 0.5, mass)
+    assert not raw.within_map
+    assert raw.line(60_000).startswith("not flat")
+
+
+def test_without_error_of_the_map_nothing_changes():
+    random = np.random.default_rng(1)
+    mass, passing = random.random(5_000), random.random(5_000) < 0.3
+    weight = random.choice([0, 1, 2], 5_000)
+    test, some = FlatnessTest(mass, weight), np.arange(0, 5_000, 3)
+    plain, exact = test(passing), test(passing, 50, Deviations(some, np.zeros((len(some), 4))))
+    assert (exact.chi2, exact.degrees) == (pytest.approx(plain.chi2), plain.degrees)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:protected is outside")
+@pytest.mark.parametrize("cut", [0.5, 0.9])
+def test_p_values_with_the_error_of_the_map_are_about_uniform(cut):
+    plain, with_map = [], []
+    for seed in range(10):
+        train, toy = toys.smooth(2_000, 0, seed=100 + seed), toys.smooth(10_000, 0, seed=seed)
+        spline = us.SplineDecorrelator(outside="clip").fit(train.score, train.protected)
+        test, mass = FlatnessTest(toy.protected), toy.protected
+        passing = spline.transform(toy.score, mass) >= cut
+        some = np.arange(0, len(mass), 10)
+        score = spline.inverse_transform(np.full(len(some), cut), mass[some])
+        shifts = spline.deviations(score, mass[some])
+        plain.append(test(passing).p_value)
+        with_map.append(test(passing, 50, Deviations(some, shifts)).p_value)
+    assert np.mean(plain) < np.mean(with_map)
+    assert 0.2 < np.mean(with_map) < 0.8
+    assert np.mean(np.array(with_map) < 0.01) <= 0.1
