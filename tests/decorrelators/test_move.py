@@ -174,7 +174,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("amount", [-0.1, 1.1, float("nan"), True])
     def test_an_amount_that_is_none(self, spline, amount):
-        with pytest.raises(ValueError, match="amount is .*; expected a number from 0"):
+        with pytest.raises(ValueError, match=r"amount is .*; expected a number from 0"):
             spline.move([0.1], [0.5], to=0.5, amount=amount)
 
     @pytest.mark.slow
@@ -196,7 +196,7 @@ class TestBadInput:
         with pytest.warns(UserWarning, match="all scores become NaN"):
             assert np.isnan(model.move(*given, to=7.0)).all()
         model.outside = "raise"
-        with pytest.raises(ValueError, match="outside the fitted .*; move to a value"):
+        with pytest.raises(ValueError, match=r"outside the fitted .*; move to a value"):
             model.move(*given, to=7.0)
 
     @pytest.mark.parametrize("kind", [us.KNNDecorrelator, us.DDTDecorrelator])
@@ -207,7 +207,7 @@ class TestBadInput:
 
     def test_a_file_from_before(self, spline, toy, monkeypatch):
         monkeypatch.setattr(type(spline), "background_", None)
-        with pytest.raises(ValueError, match="earlier version.*fit it again"):
+        with pytest.raises(ValueError, match=r"earlier version.*fit it again"):
             spline.move([0.1], [0.5], to="barycentre")
 
 

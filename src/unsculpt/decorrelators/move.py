@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,9 +123,9 @@ class Moved(Decorrelator):
         return bool(self.decorrelator.one_column_)
 
     @property
-    def outside(self) -> Outside:  # type: ignore[override]
+    def outside(self) -> Outside:
         """What becomes of protected values, and of `to`, beyond the fitted range."""
-        return self.decorrelator.outside
+        return cast("Outside", self.decorrelator.outside)
 
     @outside.setter
     def outside(self, outside: Outside) -> None:

@@ -80,7 +80,9 @@ class Steps:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.shapes = {name: array.shape for name, array in graph.constants.items()}
-        self.types = {name: array.dtype.kind for name, array in graph.constants.items()}
+        self.types: dict[str, str] = {
+            name: array.dtype.kind for name, array in graph.constants.items()
+        }
         self.arguments = {word(name): TYPES[about.kind] for name, about in graph.inputs.items()}
         self.names = {name: word(name) for name in graph.inputs}
         for name, about in graph.inputs.items():
