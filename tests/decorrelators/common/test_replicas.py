@@ -70,6 +70,13 @@ def test_squared_shifts_sum_to_that_of_the_uncertainty(model, toy):
     assert np.median(ratio) == pytest.approx(1, abs=0.05)
 
 
+def test_bad_input_is_named_and_counted(model):
+    with pytest.raises(ValueError, match="scores is NaN or infinite in 1 of 2 events"):
+        model.uncertainty([0.5, np.nan], [80.0, 80.0])
+    with pytest.raises(ValueError, match="protected has 1 events but scores has 2"):
+        model.uncertainty([0.5, 0.6], [80.0])
+
+
 def test_a_variation_stays_a_map(model, toy):
     scores = np.linspace(toy.score.min() - 1, toy.score.max() + 1, 2_000)
     for varied in model.variations(1)[0]:

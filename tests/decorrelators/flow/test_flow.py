@@ -409,6 +409,7 @@ class TestFit:
     def test_the_paper_recipe_is_the_papers(self):
         assert FlowDecorrelator.paper().get_params() == {
             "members": 1,
+            "replicas": 0,
             "epochs": 100,
             "batch_size": 256,
             "learning_rate": 1e-3,
