@@ -120,3 +120,42 @@ def test_who_gets_what(monkeypatch, count, members, batch_size, can_split_batche
     monkeypatch.setattr(jax, "local_devices", lambda: [*range(count)])
     monkeypatch.setattr(jax.sharding, "Mesh", lambda grid, names: grid)
     assert devices.share_out(members, batch_size, can_split_batches).shape == shape
+
+
+FORK = """
+import multiprocessing, sys, warnings
+import numpy as np
+import unsculpt as us
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+scores, mass = rng.uniform(size=(2, 200))
+tiny = {"members": 1, "epochs": 1, "batch_size": 64}
+flow = us.FlowDecorrelator(**tiny).fit(scores, mass)
+many = np.resize(scores, 100_000), np.resize(mass, 100_000)
+
+def refused(work, *events):
+    try:
+        work(*events)
+    except RuntimeError as error:
+        return "spawn" in str(error)
+
+def child():
+    flow.transform(*many)
+    us.SplineDecorrelator().fit(scores, mass).transform(*many)
+    sys.exit(0 if refused(us.FlowDecorrelator(**tiny).fit, scores, mass) else 3)
+
+process = multiprocessing.get_context("fork").Process(target=child)
+process.start()
+process.join(20)
+code = process.exitcode
+if code is None:
+    process.kill()
+sys.exit(99 if code is None else code)
+"""
+
+
+@pytest.mark.slow
+def test_a_fork_works_or_is_refused_at_once():
+    child = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True)
+    assert child.returncode == 0, child.stderr

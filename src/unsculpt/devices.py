@@ -8,6 +8,7 @@ one core, so each core takes some of the members, or its share of every batch.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -56,6 +57,31 @@ def in_threads(function: Callable[..., Floats], *columns: NDArray[Any]) -> Float
     return out
 
 
+class _Fork:
+    """Whether this process is a fork of one in which JAX ran: its threads are missing here."""
+
+    happened = False
+
+    @classmethod
+    def note(cls) -> None:
+        bridge = sys.modules.get("jax._src.xla_bridge")
+        cls.happened = cls.happened or bool(getattr(bridge, "_backends", None))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Fork.note)
+
+
+def refuse_after_fork() -> None:
+    """Raise where JAX would wait for ever."""
+    if _Fork.happened:
+        raise RuntimeError(
+            "this process was forked from one in which JAX was running, and JAX would hang in it; "
+            "start processes with multiprocessing.get_context('spawn') (joblib's and Dask's "
+            "default), or fork before the first fit or transform"
+        )
+
+
 def on_device(
     function: Callable[..., tuple[Any, ...]], model: Any, *columns: NDArray[Any]
 ) -> tuple[Floats, ...]:
@@ -63,6 +89,7 @@ def on_device(
 
     `function(model, *columns)` returns arrays with the events on their last axis.
     """
+    refuse_after_fork()
     import jax
     import jax.numpy as jnp
 
@@ -88,6 +115,7 @@ def cores_as_devices() -> None:
     Called by the first fit of a network, before its first array is made: importing unsculpt
     changes nothing of JAX.
     """
+    refuse_after_fork()
     import jax
 
     chosen = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 the work failed or a score is not flat as required (the last line says "
-    "why), 2 wrong arguments."
+    "why), 2 wrong arguments, 130 interrupted, 143 ended by SIGTERM."
 )
 
 Events = Annotated[
