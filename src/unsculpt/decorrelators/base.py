@@ -172,9 +172,7 @@ class Decorrelator(Model):
         ]
         return shaped(np.column_stack(out), marked, values)
 
-    def move(
-        self, scores: ArrayLike, protected: Any, *, to: Any, amount: float = 1.0
-    ) -> Floats:
+    def move(self, scores: ArrayLike, protected: Any, *, to: Any, amount: float = 1.0) -> Floats:
         """Return the scores that events would have with their attributes elsewhere.
 
         In the units of the score, and in its order at fixed attributes.

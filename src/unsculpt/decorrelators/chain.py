@@ -121,9 +121,7 @@ class Chain(Decorrelator):
 
         return [(chain(up), chain(down)) for up, down in last.variations(n)]
 
-    def move(
-        self, scores: ArrayLike, protected: Any, *, to: Any, amount: float = 1.0
-    ) -> Floats:
+    def move(self, scores: ArrayLike, protected: Any, *, to: Any, amount: float = 1.0) -> Floats:
         """Return the scores that the last step gets, moved by it."""
         *before, last = self.steps
         return Chain([*before, Moved(last, to, amount)]).transform(scores, protected)

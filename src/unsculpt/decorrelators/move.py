@@ -123,7 +123,7 @@ class Moved(Decorrelator):
         return bool(self.decorrelator.one_column_)
 
     @property
-    def outside(self) -> Outside:  # type: ignore[override]
+    def outside(self) -> Outside:
         """What becomes of protected values, and of `to`, beyond the fitted range."""
         return self.decorrelator.outside  # type: ignore[no-any-return]
 
@@ -156,11 +156,13 @@ class Moved(Decorrelator):
             if attribute.name not in to:
                 continue
             value = to[attribute.name] = _value(attribute, to[attribute.name])
-            if attribute.known(np.array([value]))[0] or self.outside is None:
+            category = isinstance(attribute, Categorical)
+            if attribute.known(np.array([value]))[0] or (self.outside is None and not category):
                 continue
-            message = f"to has {attribute.name} {value!r}, outside the fitted"
-            message = f"{message} {attribute.describe()}"
-            if self.outside == "raise" or isinstance(attribute, Categorical):
+            message = (
+                f"to has {attribute.name} {value!r}, outside the fitted {attribute.describe()}"
+            )
+            if self.outside == "raise" or category:
                 raise ValueError(f"{message}; move to a value that the fit has seen")
             nowhere |= self.outside == "nan"
             then = "all scores become NaN" if nowhere else "the nearest fitted value stands in"
@@ -234,7 +236,7 @@ class Moved(Decorrelator):
     def _state(self) -> tuple[Arrays, Json]:
         arrays, fitted = packed(self.decorrelator, "moved")
         to = self._to()
-        parameters = {"to": BARYCENTRE if to is None else to, "amount": self.amount}
+        parameters: Json = {"to": BARYCENTRE if to is None else to, "amount": self.amount}
         parameters |= {"decorrelator": None, "seed": self.seed}
         return arrays, {
             "parameters": parameters,
@@ -324,9 +326,7 @@ def quantile_function(cdf: ConditionalCDF, at: Background) -> QuantileFunction:
     return LEVELS, mean
 
 
-def placed(
-    attributes: ProtectedAttributes, features: Floats, values: dict[str, Any]
-) -> Floats:
+def placed(attributes: ProtectedAttributes, features: Floats, values: dict[str, Any]) -> Floats:
     """Return coordinates with some attributes elsewhere: at one value, or at one for each event."""
     out, first = features.copy(), 0
     for attribute in attributes.attributes:
