@@ -54,6 +54,8 @@ def small(kind, **parameters):
         return small(us.KNNDecorrelator, **parameters).then(small(us.KNNDecorrelator, **parameters))
     if kind is us.CrossFit:
         return us.CrossFit(small(us.KNNDecorrelator, **parameters), folds=3)
+    if kind is us.Moved:
+        return us.Moved(small(us.SplineDecorrelator, **parameters), to="barycentre")
     known = kind().get_params()
     return kind(**{k: v for k, v in (TINY | parameters).items() if k in known})
 

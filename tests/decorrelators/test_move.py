@@ -187,7 +187,7 @@ class TestBadInput:
     def test_beyond_the_fitted_range(self, toy):
         model = us.SplineDecorrelator().fit(toy.score[:500], toy.protected[:500])
         given = [0.1, 0.2], [0.5, 0.5]
-        with pytest.warns(UserWarning, match="to has protected 7.0, outside .*stands in"):
+        with pytest.warns(UserWarning, match=r"to has protected 7.0, outside .*stands in"):
             clipped = model.move(*given, to=7.0)
         np.testing.assert_allclose(
             clipped, model.move(*given, to=toy.protected[:500].max()), atol=1e-12

@@ -156,11 +156,13 @@ class Moved(Decorrelator):
             if attribute.name not in to:
                 continue
             value = to[attribute.name] = _value(attribute, to[attribute.name])
-            if attribute.known(np.array([value]))[0] or self.outside is None:
+            category = isinstance(attribute, Categorical)
+            if attribute.known(np.array([value]))[0] or (self.outside is None and not category):
                 continue
-            message = f"to has {attribute.name} {value!r}, outside the fitted"
-            message = f"{message} {attribute.describe()}"
-            if self.outside == "raise" or isinstance(attribute, Categorical):
+            message = (
+                f"to has {attribute.name} {value!r}, outside the fitted {attribute.describe()}"
+            )
+            if self.outside == "raise" or category:
                 raise ValueError(f"{message}; move to a value that the fit has seen")
             nowhere |= self.outside == "nan"
             then = "all scores become NaN" if nowhere else "the nearest fitted value stands in"
