@@ -21,7 +21,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     name, path = path, Path(os.path.realpath(path))
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} into")
+        raise FileNotFoundError(
+            f"there is no folder {Path(name).parent} to write {Path(name).name} into"
+        )
     if path.exists() and not path.is_file():
         raise ValueError(f"{name} is not a file but a device or a folder; write to another name")
     # The ending stays: some writers choose the format by it.

@@ -46,7 +46,7 @@ def export(
     Examples:
       unsculpt export w-tagger.unsculpt -o w-tagger.hpp
       unsculpt export w-tagger.unsculpt -o w-tagger.onnx
-      unsculpt export w-tagger.unsculpt -o cuts.json --efficiency 0.05 --efficiency 0.01
+      unsculpt export w-tagger.unsculpt -o cuts.json --efficiency 0.05
       unsculpt export w-tagger.unsculpt -o w-tagger.json --tolerance 1e-4
       unsculpt export w-tagger.unsculpt -o w-tagger.onnx --variations 20
     """  # noqa: D301

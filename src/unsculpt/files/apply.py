@@ -90,7 +90,10 @@ def apply(
         model, events, source or model.source_, names, nan, variations, selected_only
     )
     done = Applied(columns=list(columns.names))
-    for part, target in targets(events, output):
+    pairs = targets(events, output)
+    if os.fspath(output).endswith(os.sep):
+        Path(output).mkdir(exist_ok=True)
+    for part, target in pairs:
         schema = columns.schema(part.schema())
 
         finish = partial(columns.add, schema=schema, done=done)
@@ -287,7 +290,6 @@ def targets(events: Stream, output: str | os.PathLike[str]) -> list[tuple[Stream
         pairs = [(events, Location.parse(output))]
     else:
         folder = Path(output)
-        folder.mkdir(exist_ok=True)
         pairs = [
             (Stream([location], [source]), Location(folder / location.path.name, location.inside))
             for location, source in zip(events.locations, events.sources, strict=True)

@@ -202,7 +202,7 @@ def test_export_on_the_command_line(file, tmp_path):
     assert [x["name"] for x in correction["inputs"]] == ["tagger", "mass", "variation"]
     result = run(app, ["export", str(file), "-o", str(tmp_path / "w.pt"), "--variations", "4"])
     assert result.exit_code == 2
-    assert "write .onnx or .json" in result.output
+    assert "write .hpp, .onnx or .json" in result.output
 
 
 def test_apply_on_the_command_line(file, four, toy, tmp_path):
