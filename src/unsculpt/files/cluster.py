@@ -104,7 +104,6 @@ def apply(
         _loaded(model).variations(options["variations"])  # refuses where there are none
     folder.mkdir(exist_ok=True)
     targets(events, folder)  # refuses names that clash
-    Path(folder).mkdir(exist_ok=True)
     parts = _on_files(
         client, _applied, events, advance, str(Path(model).resolve()), f"{folder}/", options
     )
