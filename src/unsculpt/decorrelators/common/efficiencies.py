@@ -14,9 +14,9 @@ from unsculpt.inputs import Floats, numbers
 
 def at_each(cut: Callable[[float], Floats], efficiency: ArrayLike) -> Floats:
     """Return a cut at one efficiency; at several of them, those cuts along a new last axis."""
+    if np.ndim(efficiency) == 0:
+        return cut(efficiency)  # type: ignore[arg-type]
     shares = numbers(efficiency, "efficiency")
-    if shares.ndim == 0:
-        return cut(float(shares))
     if shares.ndim != 1 or not len(shares):
         raise ValueError(
             f"efficiency has shape {shares.shape}; expected a number, or a list of them"
