@@ -158,10 +158,10 @@ def fitted_longer(kind, case):
 @cache
 def calls_of_a_fit(kind):
     """How many calls of our functions a fit takes once all is compiled."""
-    other = background("one", seed=9)
-    fit(kind, other, "one")
+    model, other = copy_of(fitted(kind, "one")), background("one", seed=9)
+    model.fit(*other.pair)
     with Bomb() as bomb:
-        fit(kind, other, "one")
+        model.fit(*other.pair)
     return bomb.calls
 
 
