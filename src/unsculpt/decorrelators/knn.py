@@ -12,14 +12,10 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.common.attributes import (
-    Categorical,
-    Continuous,
-    Outside,
-    ProtectedAttributes,
-)
+from unsculpt.decorrelators.common.attributes import Categorical, Continuous, ProtectedAttributes
 from unsculpt.decorrelators.common.efficiencies import at_each
 from unsculpt.decorrelators.common.empirical import with_copies
+from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.shift import Shift, ShiftDecorrelator
 from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES
 from unsculpt.graph import Graph, Value
