@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for python in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
         subprocess.run([sys.executable, "-c", python], cwd=folder, check=True)
-    for line in re.findall(r"^\$ (unsculpt .*)$", text, flags=re.MULTILINE):
+    for line in re.findall(r"^\$ (unsculpt (?:.*\\\n)*.*)$", text, flags=re.MULTILINE):
         subprocess.run(line, shell=True, cwd=folder, check=True, env=os.environ | {"PATH": path})
     return folder
 
