@@ -20,7 +20,7 @@ from unsculpt.inputs import Floats
 
 # Events at once. The hidden layers of all members then fit a core's cache, and the products of
 # matrices are too small for BLAS to start threads of its own beside ours.
-BLOCK = 2**8
+BLOCK = 2**9
 HALVINGS = 50
 
 Singles = NDArray[np.float32]
