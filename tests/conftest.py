@@ -25,6 +25,7 @@ MOST_MEMORY = 2e9  # bytes, of one worker
 MORE = 1e8  # what a worker may take before it lets go of anything again
 TIDY = {"above": 0.4 * MOST_MEMORY}
 PEAKS = {}
+LACKING = []  # tests and files that were skipped without a package
 # Folders whose files share models that take long to fit.
 TOGETHER = ("tests/classifiers/", "tests/decorrelators/flow/", "tests/export/", "tests/study/")
 STATUS = Path("/proc/self/status")
@@ -99,6 +100,15 @@ def pytest_xdist_make_scheduler(config, log):
     return ByModels(config, log)
 
 
+def pytest_runtest_logreport(report):
+    """Note what lacks a package, so that .ci/run runs that alone once it is there."""
+    if report.skipped and re.search("could not import|needs the extra", str(report.longrepr)):
+        LACKING.append(report.nodeid)
+
+
+pytest_collectreport = pytest_runtest_logreport
+
+
 def memory():
     """Bytes that this process holds now; as many as ever where the system does not tell."""
     return status("VmRSS") if STATUS.exists() else peak_memory()
@@ -124,6 +134,7 @@ def pytest_sessionfinish(session):
     if WORKER:
         session.config.workeroutput["peak_memory"] = peak_memory()
         return
+    session.config.cache.set("unsculpt/lacking", sorted(set(LACKING)))
     if not PEAKS:
         PEAKS["peak"] = peak_memory()
     # What is slow may need more.

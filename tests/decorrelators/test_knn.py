@@ -4,6 +4,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import NearestNeighbors
 
 from unsculpt import KNNDecorrelator
@@ -70,14 +71,33 @@ class TestTruth:
         kept = 1 - toy.cdf(knn.threshold(0.1, [0.0, 1.0]), [0.0, 1.0])
         np.testing.assert_allclose(kept, 0.1, atol=0.02)
 
-    def test_the_neighbours_are_those_of_scikit_learn(self):
+    def test_the_cut_is_that_of_lines_of_scikit_learn(self):
         toy = toys.smooth(500, 0, seed=1)
         knn = KNNDecorrelator(0.25, neighbours=41).fit(toy.score, toy.protected)
         features, _ = knn.attributes_.features(toy.protected, "raise")
+        anchors = knn.shifts_[0].anchors
         near = NearestNeighbors(n_neighbors=41).fit(features)
-        rows = near.kneighbors(knn.shifts_[0].anchors, return_distance=False)
-        expected = np.quantile(toy.score[rows], 0.75, axis=1, method="inverted_cdf")
-        np.testing.assert_array_equal(knn.shifts_[0].cuts, expected)
+        rows = near.kneighbors(anchors, return_distance=False)
+        # How much each neighbour counts in a line through them all, read off at the anchor.
+        line = LinearRegression()
+        weights = np.stack(
+            [line.fit(features[own], np.eye(41)).predict(anchor[None])[0]
+             for own, anchor in zip(rows, anchors, strict=True)]
+        )  # fmt: skip
+        levels = np.sort(toy.score[rows], axis=1)
+        residual = levels[:, :, None] - toy.score[rows][:, None]
+        loss = np.where(residual > 0, 0.25 * residual, -0.75 * residual) @ weights[..., None]
+        np.testing.assert_array_equal(
+            knn.shifts_[0].cuts, levels[np.arange(len(rows)), loss[..., 0].argmin(axis=1)]
+        )
+
+    def test_the_edge_of_the_spectrum_is_not_measured_beside_it(self):
+        rng = np.random.default_rng(0)
+        mass = rng.uniform(0, 1, 20_000)
+        knn = KNNDecorrelator(0.5, neighbours=2_000).fit(mass + rng.normal(0, 0.1, 20_000), mass)
+        # The mean of the nearest events would be 0.05 off there.
+        at = np.array([0.001, 0.5, 0.999])
+        np.testing.assert_allclose(knn.threshold(0.5, at), at, atol=0.02)
 
 
 class TestScores:

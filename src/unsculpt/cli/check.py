@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from unsculpt.cli.fit import (
+from unsculpt.cli.settings import (
     first_that_fits,
     known_attributes,
     known_method,

@@ -25,6 +25,7 @@ from unsculpt.cli.shared import (
     load_decorrelator,
     print_json,
     progress,
+    said,
     warn_of_low_auc,
 )
 
@@ -149,8 +150,7 @@ def report(
         ]
         if "blind" in source:
             notes.append(f"events with {source['blind']} are left out, as the fit was blinded")
-        for note in notes:
-            typer.echo(f"Warning: {note}", err=True)
+        said("Warning", notes)
         with progress("Reading", stream.rows) as advance:
             sample = files.read_sample(stream, source, nan=nan, advance=advance)
         if signal and not sample.label.any():

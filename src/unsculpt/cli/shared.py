@@ -102,8 +102,13 @@ def warn_of_low_auc(sample: Sample, scores: list[str]) -> list[str]:
                 f"signal has a lower {name} than background, AUC {area:.2f}; is --signal what it "
                 f"should be? If low is signal, use '-({name})' as the score"
             )
+    return said("Warning", notes)
+
+
+def said(kind: str, notes: list[str]) -> list[str]:
+    """Print notes on stderr, each in a line that begins with what kind it is; return them."""
     for note in notes:
-        typer.echo(f"Warning: {note}", err=True)
+        typer.echo(f"{kind}: {note}", err=True)
     return notes
 
 

@@ -1,7 +1,8 @@
 """Decorrelators: a method is one file or one folder, and one line here."""
 
-from unsculpt.decorrelators.base import Decorrelator, MisfitWarning, ScoreDecorrelator
+from unsculpt.decorrelators.base import Decorrelator, ScoreDecorrelator
 from unsculpt.decorrelators.chain import Chain
+from unsculpt.decorrelators.common.judgement import MisfitWarning
 from unsculpt.decorrelators.crossfit import CrossFit
 from unsculpt.decorrelators.ddt import DDTDecorrelator
 from unsculpt.decorrelators.feature import FeatureDecorrelator

@@ -13,9 +13,11 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.base import FEWEST_EVENTS, Decorrelator
+from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.chain import Chain, models_of
-from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.attributes import ProtectedAttributes
+from unsculpt.decorrelators.common.folds import NEW, check_folds, fold_of_each
+from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.move import Moved
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
@@ -33,12 +35,10 @@ from unsculpt.inputs import (
     score_columns,
     weight_column,
     whole_number,
-    whole_numbers,
 )
 from unsculpt.saving import Arrays, Json, packed, unpacked
 
 FOLD = "CrossFit fold"  # what tests call it beside the attributes
-NEW = -1  # the fold of an event that no model has seen
 COUNTED = "events with a weight other than zero"
 STRICTEST_FIRST: tuple[Outside, ...] = ("raise", "nan", "clip")
 
@@ -115,8 +115,8 @@ class CrossFit(Decorrelator):
         weight = weight_column(sample_weight, total)
         counted = weight != 0
         background = counted & self._background(label, total, classifier)
-        fold = _folds(self.folds, total, None, np.arange(total) if event is None else event)
-        self._check_folds(fold[background], which="events" if counted.all() else COUNTED)
+        fold = fold_of_each(self.folds, total, None, np.arange(total) if event is None else event)
+        check_folds(fold[background], self.folds, which="events" if counted.all() else COUNTED)
         positive_total(weight[background])
         given = scores if classifier else columns[:, 0] if is_one_column(scores) else columns
 
@@ -178,7 +178,7 @@ class CrossFit(Decorrelator):
         table = self._table(protected)
         return self._by_fold(
             lambda model, rows: model.transform(_safe_indexing(given, rows), table[rows]),
-            _folds(len(self.models_), len(columns), fold, event),
+            fold_of_each(len(self.models_), len(columns), fold, event),
             marked,
         )
 
@@ -202,7 +202,7 @@ class CrossFit(Decorrelator):
         table = self._table(protected)
         return self._by_fold(
             lambda model, rows: model.threshold(efficiency, table[rows]),
-            _folds(len(self.models_), len(marked), fold, event),
+            fold_of_each(len(self.models_), len(marked), fold, event),
             marked,
         )
 
@@ -265,22 +265,6 @@ class CrossFit(Decorrelator):
         least = 3 if classifier else 2  # the classifier and its map share no events
         whole_number(self.folds, "folds", least)
         return classifier
-
-    def _check_folds(self, fold: NDArray[np.int64], which: str) -> None:
-        """Refuse folds with hardly an event."""
-        if len(fold) < FEWEST_EVENTS * self.folds:
-            raise ValueError(
-                f"scores has {len(fold)} {which}; a fit needs at least {FEWEST_EVENTS} of "
-                f"background in each of the {self.folds} folds: take fewer folds, or more events"
-            )
-        counts = np.bincount(fold, minlength=self.folds)
-        least = counts.argmin()
-        if counts[least] < FEWEST_EVENTS:
-            raise ValueError(
-                f"fold {least} of {self.folds} has {counts[least]} background events; expected at "
-                f"least {FEWEST_EVENTS}: take other folds, or event numbers that have all "
-                f"remainders modulo {self.folds} alike"
-            )
 
     def _background(self, label: ArrayLike | None, total: int, classifier: bool) -> Mask:
         """Return which events are background."""
@@ -350,27 +334,6 @@ class CrossFit(Decorrelator):
         ]
         self.outside = metadata["outside"]
         self.decorrelator = clone(self.models_[0])
-
-
-def _folds(
-    folds: int, events: int, fold: ArrayLike | None, event: ArrayLike | None
-) -> NDArray[np.int64]:
-    """Return the fold of each event."""
-    if event is not None:
-        if fold is not None:
-            raise ValueError("fold and event are both given; expected one of them")
-        return np.asarray(whole_numbers(event, "event", events) % folds, dtype=np.int64)
-    if fold is None:
-        return np.full(events, NEW)
-    found = whole_numbers(fold, "fold", events)
-    wrong = found[(found < NEW) | (found >= folds)]
-    if wrong.size:
-        raise ValueError(
-            f"fold is {wrong[0]} and the like in {wrong.size:,} of {events:,} events; expected 0 "
-            f"to {folds - 1}, or {NEW} for an event that no model has seen. Event numbers go in "
-            "event="
-        )
-    return np.asarray(found, dtype=np.int64)
 
 
 def _train(

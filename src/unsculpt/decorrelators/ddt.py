@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.common.attributes import Continuous, Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.attributes import Continuous, ProtectedAttributes
+from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.shift import Shift, ShiftDecorrelator
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Columns, Floats, in_order_of, is_one_column, numbers, protected_columns

@@ -12,14 +12,10 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.common.attributes import (
-    Categorical,
-    Continuous,
-    Outside,
-    ProtectedAttributes,
-)
+from unsculpt.decorrelators.common.attributes import Categorical, Continuous, ProtectedAttributes
 from unsculpt.decorrelators.common.efficiencies import at_each
 from unsculpt.decorrelators.common.empirical import with_copies
+from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.shift import Shift, ShiftDecorrelator
 from unsculpt.decorrelators.common.tables import ATTRIBUTE_NODES
 from unsculpt.graph import Graph, Value
@@ -76,8 +72,9 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
     """Subtracts the score cut that keeps a fixed fraction of background at each protected value.
 
     Fixed-efficiency regression as ATLAS uses it for D2 (ATL-PHYS-PUB-2018-014): the cut is the
-    quantile of the scores of the nearest background events in the protected attributes. Zero is
-    then a cut that keeps `efficiency` of the background everywhere.
+    quantile of the scores of the nearest background events in the protected attributes. Where
+    these lie on one side, as at an edge, they count so that the cut is the one at the point itself.
+    Zero is then a cut that keeps `efficiency` of the background everywhere.
 
     It flattens that one working point. The shift moves the whole distribution, but its width and
     shape still change with the attributes, so any other cut on the new score sculpts.
@@ -145,15 +142,14 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
                 near = own[
                     tree.query_ball_point(anchor, distance[0] * (1 + 1e-12), return_sorted=True)
                 ]
-                if weight[near].sum() <= 0:
+                around = _balanced(weight[near], features[near] - anchor)
+                if around.sum() <= 0:
                     raise ValueError(
                         f"the weights of the {len(near):,} nearest events sum to "
-                        f"{weight[near].sum():g} somewhere in the fitted range; raise neighbours"
+                        f"{around.sum():g} somewhere in the fitted range; raise neighbours"
                     )
                 anchors.append(anchor)
-                cuts.append(
-                    [_quantile(c, weight[near], 1 - self.efficiency) for c in columns[near].T]
-                )
+                cuts.append([_quantile(c, around, 1 - self.efficiency) for c in columns[near].T])
         self._keep(
             attributes_=attributes,
             shifts_=_local_cuts(np.array(anchors), np.array(cuts).T, attributes),
@@ -226,6 +222,20 @@ def _anchors(features: Floats, events: int, line: bool) -> Floats:
     distinct = np.unique(features, axis=0)
     rows = np.linspace(0, len(distinct) - 1, min(len(distinct), count)).astype(int)
     return np.asarray(distinct[rows])
+
+
+def _balanced(weight: Floats, away: Floats) -> Floats:
+    """Return the weights of neighbours, tilted so that these lie on average where the point does.
+
+    More events on one side, as at an edge of the spectrum, would measure the cut beside the point.
+    This is a line fitted through the neighbours, in place of their mean.
+    """
+    design = np.column_stack([np.ones(len(away)), away])
+    # Of the sizes of the weights, as signs that cancel would make the tilt arbitrary.
+    moments = (design * np.abs(weight)[:, None]).T @ design
+    total = np.eye(len(moments))[0] * moments[0, 0]
+    tilt = np.linalg.lstsq(moments, total, rcond=1e-9)[0]
+    return np.asarray(weight * (design @ tilt))
 
 
 def _quantile(values: Floats, weight: Floats, level: float) -> float:

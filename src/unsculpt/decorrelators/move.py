@@ -12,14 +12,9 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import ConditionalCDF, Decorrelator, ScoreDecorrelator, shaped
-from unsculpt.decorrelators.common.attributes import (
-    Categorical,
-    Continuous,
-    Outside,
-    ProtectedAttributes,
-    users_level,
-)
+from unsculpt.decorrelators.common.attributes import Categorical, Continuous, ProtectedAttributes
 from unsculpt.decorrelators.common.background import Background
+from unsculpt.decorrelators.common.outside import Outside, users_level
 from unsculpt.devices import in_threads
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats

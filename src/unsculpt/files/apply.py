@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from unsculpt.decorrelators.base import Decorrelator, varied
-from unsculpt.decorrelators.common.attributes import Outside, OutsideWarning
+from unsculpt.decorrelators.common.outside import Outside, OutsideWarning
 from unsculpt.files.arrays import FILE, ROW, placed, side_by_side, to_arrow
 from unsculpt.files.expressions import Expression, parse
 from unsculpt.files.formats import create

@@ -6,6 +6,11 @@ passes a cut if its score is at least the cut. Weights may be negative.
 
 from unsculpt.metrics.binning import bin_edges
 from unsculpt.metrics.bumps import Scan, scan_for_bumps
+from unsculpt.metrics.fairness import (
+    demographic_parity_difference,
+    equal_opportunity_difference,
+    equalized_odds_difference,
+)
 from unsculpt.metrics.flatness import cramer_von_mises_in_bins, kolmogorov_smirnov_in_bins
 from unsculpt.metrics.in_bins import (
     auc_in_bins,
@@ -35,7 +40,10 @@ __all__ = [
     "bootstrap",
     "cramer_von_mises_among_neighbours",
     "cramer_von_mises_in_bins",
+    "demographic_parity_difference",
     "efficiency_in_bins",
+    "equal_opportunity_difference",
+    "equalized_odds_difference",
     "expected_auc",
     "flatness_test",
     "ideal_inverse_jsd",

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.decorrelators.chain import models_of
-from unsculpt.decorrelators.common.attributes import OutsideWarning
+from unsculpt.decorrelators.common.outside import OutsideWarning
 from unsculpt.inputs import (
     Columns,
     Floats,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
+from unsculpt.decorrelators.common.outside import Outside, OutsideWarning, users_level
 from unsculpt.devices import in_threads
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
@@ -24,16 +22,6 @@ from unsculpt.inputs import (
     protected_columns,
 )
 from unsculpt.saving import Arrays, Json
-
-Outside = Literal["clip", "raise", "nan"]
-# Of this package, or between two lines of it: a property that is worked out when first asked for.
-OURS = (str(Path(__file__).parents[2]), functools.__file__)
-
-
-def check_outside(outside: str) -> None:
-    """Refuse a policy that does not exist."""
-    if outside not in ("clip", "raise", "nan"):
-        raise ValueError(f"outside is {outside!r}; expected 'clip', 'raise' or 'nan'")
 
 
 @dataclass(frozen=True)
@@ -307,19 +295,6 @@ class ProtectedAttributes:
         return cls(attributes)
 
 
-class OutsideWarning(UserWarning):
-    """Some events have a protected value beyond the fitted range.
-
-    Attributes:
-        name: the attribute.
-        count: how many events.
-    """
-
-    def __init__(self, message: str, name: str, count: int) -> None:
-        super().__init__(message)
-        self.name, self.count = name, count
-
-
 def _report(attribute: Continuous | Categorical, count: int, total: int, outside: Outside) -> None:
     message = (
         f"{attribute.name} is outside the fitted {attribute.describe()} "
@@ -336,14 +311,6 @@ def _report(attribute: Continuous | Categorical, count: int, total: int, outside
     warnings.warn(
         OutsideWarning(f"{message}: {then}", attribute.name, count), stacklevel=users_level()
     )
-
-
-def users_level() -> int:
-    """Return how far up the caller is that is not of this package, for `warnings.warn`."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _categories(column: NDArray[Any], name: str) -> list[Any]:

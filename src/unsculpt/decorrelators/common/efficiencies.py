@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unsculpt.decorrelators.common.attributes import OutsideWarning
+from unsculpt.decorrelators.common.outside import OutsideWarning
 from unsculpt.inputs import Floats, numbers
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.base import SPLINE, ConditionalCDF, ScoreDecorrelator
+from unsculpt.decorrelators.base import ConditionalCDF, ScoreDecorrelator
+from unsculpt.decorrelators.common.judgement import SPLINE
 from unsculpt.decorrelators.common.variations import principal
 from unsculpt.inputs import Floats
 from unsculpt.saving import Arrays

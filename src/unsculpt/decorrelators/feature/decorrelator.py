@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import Decorrelator, shaped
-from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.attributes import ProtectedAttributes
+from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.training import check_training, summary_of
 from unsculpt.decorrelators.feature.coordinates import FeatureCoordinates, base_of
 from unsculpt.decorrelators.feature.labels import distinct, label_column, places

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
+from unsculpt.decorrelators.common.judgement import warn_unless_followed
+from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.replicas import (
     ReplicaDecorrelator,
     numbered,
@@ -164,7 +166,7 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
             )
             for i, (coordinate, column) in enumerate(zip(coordinates, columns.T, strict=True))
         ]
-        self._warn_unless_followed(cdfs, columns, features, protected, weight)
+        warn_unless_followed(cdfs, columns, features, protected, weight)
         replicas: list[Any] = []
         if self.replicas:
             counts = resampled(len(columns), self.replicas, self.seed)

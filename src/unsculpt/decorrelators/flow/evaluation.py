@@ -2,7 +2,8 @@
 
 The same map as in `unsculpt.flows`, without gradients: nothing has to be compiled, it needs no JAX,
 and on a processor it is several times as fast. Members, numbers and events are the axes, in this
-order, so that every step runs along the events.
+order, so that every step runs along the events. Networks are of single precision, as in training;
+the score goes through their splines in double precision, so its order stays exact.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ from unsculpt.inputs import Floats
 BLOCK = 2**8
 HALVINGS = 50
 
-Layer = tuple[Floats, Floats]
+Singles = NDArray[np.float32]
+Layer = tuple[Singles, Singles]
 """Weights, (members, outputs, inputs), and offsets, (members, outputs, 1)."""
 
 
 def layers_of(parameters: Sequence[NDArray[Any]]) -> list[Layer]:
     """Return the layers of the networks from the arrays of a model file: weights, then offsets."""
     return [
-        (np.asarray(weight, dtype=np.float64), np.asarray(offset, dtype=np.float64)[..., None])
+        (np.asarray(weight, dtype=np.float32), np.asarray(offset, dtype=np.float32)[..., None])
         for weight, offset in zip(parameters[::2], parameters[1::2], strict=True)
     ]
 
@@ -92,7 +94,7 @@ def _in_blocks(
 
 def _splines(recipe: str, layers: Sequence[Layer], features: Floats) -> list[Spline]:
     """Return the splines that the networks make at these attributes."""
-    x = np.ascontiguousarray(features.T)
+    x = np.ascontiguousarray(features.T, dtype=np.float32)
     if recipe == "paper":
         size = 2 * BLOCKS + 2  # layers of a network
         networks = [layers[i : i + size] for i in range(0, len(layers), size)]
@@ -104,7 +106,7 @@ def _splines(recipe: str, layers: Sequence[Layer], features: Floats) -> list[Spl
     return [_spline(_linear(last, x), PLACES)]
 
 
-def _residual(layers: Sequence[Layer], features: Floats) -> Floats:
+def _residual(layers: Sequence[Layer], features: Singles) -> Singles:
     first, *blocks, last = layers
     x = _linear(first, features)
     for inner, outer in zip(blocks[::2], blocks[1::2], strict=True):
@@ -112,26 +114,29 @@ def _residual(layers: Sequence[Layer], features: Floats) -> Floats:
     return _linear(last, x)
 
 
-def _linear(layer: Layer, x: Floats) -> Floats:
+def _linear(layer: Layer, x: Singles) -> Singles:
     weight, offset = layer
-    out: Floats = weight @ x
+    out: Singles = weight @ x
     out += offset
     return out
 
 
-def _spline(numbers: Floats, places: int) -> Spline:
-    ends = np.cumsum([places, BINS, BINS])
-    own, widths, heights, slopes = np.split(numbers, ends, axis=1)
-    return Spline(own, _knots(widths), _knots(heights), np.ascontiguousarray(slopes))
+def _spline(numbers: Singles, places: int) -> Spline:
+    own, steps, slopes = np.split(numbers, [places, places + 2 * BINS], axis=1)
+    members, _, events = steps.shape
+    across, up = _knots(steps.reshape(members, 2, BINS, events).swapaxes(0, 1))
+    return Spline(own.astype(np.float64), across, up, np.ascontiguousarray(slopes))
 
 
-def _knots(numbers: Floats) -> Floats:
+def _knots(numbers: Singles) -> Floats:
     """Return knots from 0 to 1; a softmax with a floor says how far apart they are."""
-    size = np.exp(numbers - numbers.max(axis=1, keepdims=True))
-    size *= (1 - BINS * LEAST) / size.sum(axis=1, keepdims=True)
-    knots = np.zeros((len(size), BINS + 1, size.shape[2]))
-    for i in range(BINS):
-        np.add(knots[:, i], size[:, i] + LEAST, out=knots[:, i + 1])
+    size = np.exp(numbers - numbers.max(axis=2, keepdims=True))
+    size *= (1 - BINS * LEAST) / size.sum(axis=2, keepdims=True)
+    size += LEAST
+    knots = np.zeros((*size.shape[:2], BINS + 1, size.shape[3]))
+    for i in range(BINS - 1):
+        np.add(knots[:, :, i], size[:, :, i], out=knots[:, :, i + 1])
+    knots[:, :, BINS] = 1
     return knots
 
 

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.efficiencies import at_each
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
+from unsculpt.decorrelators.common.judgement import warn_unless_followed
+from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.replicas import (
     ReplicaDecorrelator,
     numbered,
@@ -171,7 +173,7 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
             )
             for i, coordinate in enumerate(coordinates)
         ]
-        self._warn_unless_followed(cdfs, columns, features, protected, weight, quantiles)
+        warn_unless_followed(cdfs, columns, features, protected, weight, quantiles)
         replicas: list[Any] = []
         if self.replicas:
             counts = resampled(len(columns), self.replicas, self.seed)

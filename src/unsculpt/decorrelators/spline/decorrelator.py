@@ -14,13 +14,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from unsculpt.decorrelators.base import FLOW, warn_if_far
-from unsculpt.decorrelators.common.attributes import (
-    Outside,
-    ProtectedAttributes,
-    check_outside,
-)
+from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
+from unsculpt.decorrelators.common.judgement import FLOW, warn_if_far
+from unsculpt.decorrelators.common.outside import Outside, check_outside
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
 from unsculpt.decorrelators.common.variations import shifted
 from unsculpt.decorrelators.spline.binning import check_size, levels_of

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import Decorrelator, shaped
-from unsculpt.decorrelators.common.attributes import Outside, ProtectedAttributes
+from unsculpt.decorrelators.common.attributes import ProtectedAttributes
+from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.training import check_training, summary_of, training_of
 from unsculpt.decorrelators.transport.coordinates import (
     Base,
