@@ -63,10 +63,14 @@ def test_the_page_answers_every_claim(answer, folder):
     text = (folder / "reproduction.md").read_text()
     assert answer["page"] == str(folder / "reproduction.md")
     assert "preset tiny" in text  # nobody takes it for the full study
-    assert text.count("| yes |") + text.count("| **no** |") >= 10
+    assert text.count("- **Yes.**") + text.count("- **No.**") >= 10
+    tables = (folder / "reproduction-tables.md").read_text()
+    assert "(reproduction-tables.md)" in text
+    assert "## DisCo" in tables
+    assert max(len(line) for line in (text + tables).splitlines()) <= 100
     for name in ("vDNN", "DisCo", "MoDe", "adversary", "cf-vDNN"):
         assert name in text
-    assert "nan" not in text
+    assert "nan" not in text + tables
     for name in FIGURES:
         assert f"(figures/{name}.png)" in text
     for line in text.splitlines():
