@@ -3,9 +3,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -135,6 +137,60 @@ def test_in_a_pipeline(events, fitted):
     np.testing.assert_allclose(
         pipeline.predict_proba(table), want.predict_proba(fitted.transform(table))
     )
+
+
+KNN = us.TableDecorrelator(us.KNNDecorrelator(), protected=["mass"], background=0)
+
+
+@pytest.mark.filterwarnings(*OF_RANDOM_COLUMNS)
+def test_each_fold_of_a_cross_validation_is_fitted_on_the_others(events):
+    table, label = events
+    folds = list(StratifiedKFold(3).split(table, label))
+    pipeline = make_pipeline(KNN, LogisticRegression())
+    found = cross_validate(pipeline, table, label, cv=folds, error_score="raise")["test_score"]
+    for (train, test), score in zip(folds, found, strict=True):
+        flat = clone(KNN).fit(table.iloc[train], label[train])
+        last = LogisticRegression().fit(flat.transform(table.iloc[train]), label[train])
+        assert score == last.score(flat.transform(table.iloc[test]), label[test])
+
+
+@pytest.mark.filterwarnings(*OF_RANDOM_COLUMNS)
+def test_in_a_grid_search(events):
+    table, label = events
+    grid = {
+        "tabledecorrelator__background": [None, 0],
+        "tabledecorrelator__decorrelator__efficiency": [0.1, 0.5],
+    }
+    pipeline = make_pipeline(KNN, LogisticRegression())
+    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(table, label)
+    best = search.best_params_["tabledecorrelator__decorrelator__efficiency"]
+    assert search.best_estimator_[0].decorrelator_.efficiency == best
+    assert np.ptp(search.cv_results_["mean_test_score"]) > 0
+
+
+@pytest.mark.filterwarnings(*OF_RANDOM_COLUMNS)
+@pytest.mark.parametrize("asked", [True, False])
+def test_weights_are_routed_if_asked_for(events, asked):
+    table, label = events
+    weight = np.where(label == 0, table.mass, 1.0)
+    folds = list(StratifiedKFold(2).split(table, label))
+    with config_context(enable_metadata_routing=True):
+        last = LogisticRegression().set_fit_request(sample_weight=True)
+        last.set_score_request(sample_weight=True)
+        pipeline = make_pipeline(clone(KNN).set_fit_request(sample_weight=asked), last)
+        made = cross_validate(
+            pipeline,
+            table,
+            label,
+            cv=folds,
+            params={"sample_weight": weight},
+            return_estimator=True,
+            error_score="raise",
+        )
+    for (train, _), found in zip(folds, made["estimator"], strict=True):
+        own = weight[train] if asked else None
+        want = clone(KNN).fit(table.iloc[train], label[train], sample_weight=own)
+        np.testing.assert_array_equal(found[0].transform(table), want.transform(table))
 
 
 def test_in_a_column_transformer(events, fitted):
