@@ -53,7 +53,7 @@ class Objective:
             _log_share(log_odds)
             for log_odds in jnp.split(model.network(features), self.heads, axis=1)
         ]
-        loss = sum(_cross_entropy(log_share, label, weight) for log_share in log_shares)
+        loss = jnp.stack([_cross_entropy(share, label, weight) for share in log_shares]).sum()
         scores = jnp.exp(jnp.concatenate([log_share[:, 1:] for log_share in log_shares], axis=1))
         if self.heads == 2 and self.penalty is not None:
             protected, scores = scores[:, :1], scores[:, 1:]
