@@ -83,6 +83,18 @@ def test_with_more_signals_the_penalty_is_the_mean_of_theirs():
     assert float(value - plain) == pytest.approx(np.mean(each), rel=1e-3)
 
 
+def test_of_two_heads_each_has_a_cross_entropy_and_the_penalty_is_between_them():
+    (x, y, _), weight = batch()
+    objective = Objective(distance_correlation, (("power", 2),), 200, heads=2)
+    value = loss(objective, Contest(network(2)), (x, y, None), weight, 3.0)
+    first, second = expit(np.asarray(network(2)(x))).T
+    theirs = sum(log_loss(y, score, sample_weight=weight) for score in (first, second))
+    b = y == 0
+    between = distance_correlation(first[b], second[b], sample_weight=weight[b], power=2)
+    expected = theirs * weight.mean() + 3 * float(between)
+    assert float(value) == pytest.approx(expected, rel=1e-4)
+
+
 def test_many_attributes_reach_the_penalty_together():
     (x, y, m), weight = batch(attributes=2)
     plain = loss(Objective(), Contest(network()), (x, y, None), weight)

@@ -31,13 +31,15 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     Features are brought to mean zero and variance one inside, so their units do not matter.
     The defaults are the paper's plain network; `vdnn`, `disco`, `mode` and `adversarial` are its
-    recipes by name. `fit_many` trains many at once.
+    recipes by name. `double_disco` has two heads that must not know each other. `fit_many` trains
+    many at once.
 
     Args:
         hidden: nodes of each hidden layer.
         activation: "relu" or "swish".
         batch_normalisation: whether it follows the first layer. It takes its statistics from the
             batch in training and from all training events in prediction.
+        heads: 1, or 2 for two scores of one signal class, with the penalty between them.
         penalty: "distance_correlation", "moment_decomposition", "adversary", any function
             `penalty(scores, protected, sample_weight=...)` of JAX arrays, or None.
         penalty_options: further arguments of the penalty.
@@ -66,6 +68,7 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         hidden: Sequence[int] = (64, 64, 64),
         activation: Literal["relu", "swish"] = "relu",
         batch_normalisation: bool = False,
+        heads: int = 1,
         penalty: str | Callable[..., Any] | None = None,
         penalty_options: dict[str, Any] | None = None,
         alpha: float = 0.0,
@@ -77,6 +80,7 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         self.hidden = hidden
         self.activation = activation
         self.batch_normalisation = batch_normalisation
+        self.heads = heads
         self.penalty = penalty
         self.penalty_options = penalty_options
         self.alpha = alpha
@@ -102,6 +106,23 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         return cls._swish(
             "distance_correlation", alpha, 2048, parameters | {"penalty_options": options}
         )
+
+    @classmethod
+    def double_disco(cls, alpha: float, **parameters: Any) -> Self:
+        """Two scores that do not know each other on background, for the ABCD method.
+
+        G. Kasieczka, B. Nachman, M. Schwartz and D. Shih, "ABCDisCo" (arXiv:2007.14400): the cross
+        entropies of both, and `alpha` times the square of their distance correlation. They train
+        two networks; here two heads share the hidden layers of `disco`. `scores` returns both,
+        and `fit` takes no `protected`.
+
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.integers(2, size=1000)
+        >>> X = rng.normal(size=(1000, 4)) + y[:, None]
+        >>> dnn = Classifier.double_disco(10, epochs=5, batch_size=250).fit(X, y)
+        >>> first, second = dnn.scores(X).T
+        """
+        return cls.disco(alpha, **{"heads": 2} | parameters)
 
     @classmethod
     def mode(cls, alpha: float, order: int = 0, **parameters: Any) -> Self:
@@ -151,7 +172,8 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         Args:
             X: (n, f) features, or a table with named columns.
             y: (n,) labels; the first of them in order is background.
-            protected: (n,) or (n, a) numbers, needed if there is a penalty.
+            protected: (n,) or (n, a) numbers, needed if there is a penalty, unless that is between
+                two heads.
             sample_weight: (n,), negative weights included.
         """
         fit_many([self], X, y, protected=protected, sample_weight=sample_weight)
@@ -174,15 +196,26 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         log_odds = self._log_odds(X)
         return np.asarray(self.classes_[log_odds.argmax(axis=1)])
 
-    def _log_odds(self, X: Any) -> Floats:
-        """Return the log odds of each class over background, whose own are zero."""
+    def scores(self, X: Any) -> Floats:
+        """Return the log odds of signal by each head, (n, heads).
+
+        Of several signal classes, of each of them over background, (n, classes - 1). The other
+        methods take the mean of two heads.
+        """
         from unsculpt.classifiers.network import evaluate
 
         check_is_fitted(self)
         checked = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         names = getattr(self, "feature_names_in_", [])
         features = (feature_table(checked, names) - self.centre_) / self.width_
-        return np.pad(evaluate(self.network_, features), [(0, 0), (1, 0)])
+        return evaluate(self.network_, features)
+
+    def _log_odds(self, X: Any) -> Floats:
+        """Return the log odds of each class over background, whose own are zero."""
+        scores = self.scores(X)
+        if self.heads == 2:
+            scores = scores.mean(axis=1, keepdims=True)
+        return np.pad(scores, [(0, 0), (1, 0)])
 
     def then(self, second: Any) -> Chain:
         """Return this classifier with a decorrelator on top of it, as one `Chain`."""
@@ -274,11 +307,26 @@ def fit_many(
     groups: dict[Recipe, list[Classifier]] = {}
     for classifier in classifiers:
         recipe = Recipe.from_parameters(classifier.get_params())
-        if recipe.decorrelates and sample.protected is None:
+        if recipe.protects and sample.protected is None:
             raise ValueError(f"{classifier} has a penalty; pass what to protect as protected=")
+        if recipe.heads == 2:
+            _check_two_heads(classifier, sample)
         groups.setdefault(recipe, []).append(classifier)
     for recipe, group in groups.items():
         alphas, seeds = ([getattr(c, name) for c in group] for name in ("alpha", "seed"))
         for classifier, trained in zip(group, train(recipe, alphas, seeds, sample), strict=True):
             classifier._learned(trained, sample.centre, sample.width, sample.classes, sample.names)
     return list(classifiers)
+
+
+def _check_two_heads(classifier: Classifier, sample: Sample) -> None:
+    if sample.protected is not None:
+        raise ValueError(
+            f"{classifier} has two heads, which it keeps from knowing each other; leave protected "
+            "out, and take what it protects out with a decorrelator on top"
+        )
+    if len(sample.classes) != 2:
+        raise ValueError(
+            f"{classifier} has two heads for one signal class, but y has {len(sample.classes)} "
+            "classes; merge the signals"
+        )

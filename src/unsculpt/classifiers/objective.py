@@ -29,6 +29,8 @@ class Contest(eqx.Module):
 class Objective:
     """Cross entropy, and on background a penalty or an adversary.
 
+    Of two heads each has a cross entropy of its own, and the penalty is between them.
+
     Equal objectives are compiled once.
 
     Args:
@@ -36,24 +38,27 @@ class Objective:
         options: further arguments of the penalty.
         background: how many background events of a batch the penalty sees at most. A penalty may
             need all pairs of them, so room for the whole batch would be a waste.
+        heads: one, or two that each tell one signal class from background.
     """
 
     penalty: Penalty | None = None
     options: tuple[tuple[str, Any], ...] = ()
     background: int = 0
+    heads: int = 1
 
     def __call__(self, model: Contest, batch: Batch, weight: Array, alpha: Array) -> Array:
         """Return the loss of a batch."""
         features, label, protected = batch
-        log_odds = model.network(features)
-        # Background's own is zero, so one signal class makes this the binary cross entropy.
-        log_odds = jnp.concatenate([jnp.zeros((len(label), 1)), log_odds], axis=1)
-        log_share = jax.nn.log_softmax(log_odds)
-        is_class = label[:, None] == jnp.arange(log_share.shape[1])
-        loss = -(weight * jnp.where(is_class, log_share, 0).sum(axis=1)).mean()
+        log_shares = [
+            _log_share(log_odds)
+            for log_odds in jnp.split(model.network(features), self.heads, axis=1)
+        ]
+        loss = jnp.stack([_cross_entropy(share, label, weight) for share in log_shares]).sum()
+        scores = jnp.exp(jnp.concatenate([log_share[:, 1:] for log_share in log_shares], axis=1))
+        if self.heads == 2 and self.penalty is not None:
+            protected, scores = scores[:, :1], scores[:, 1:]
         if protected is None:
             return loss
-        scores = jnp.exp(log_share[:, 1:])
         scores, protected, weight = _first(self.background, label == 0, scores, protected, weight)
         if model.adversary is not None:
             surprise = -model.adversary.log_prob(reverse_gradient(scores, alpha), protected)
@@ -68,6 +73,18 @@ class Objective:
             for column in scores.T
         ]
         return loss + alpha * sum(terms) / len(terms)
+
+
+def _log_share(log_odds: Float[Array, "n s"]) -> Float[Array, "n c"]:
+    """Return the log probability of each class; background's own log odds are zero."""
+    background = jnp.zeros((len(log_odds), 1))
+    return jax.nn.log_softmax(jnp.concatenate([background, log_odds], axis=1))
+
+
+def _cross_entropy(log_share: Array, label: Array, weight: Array) -> Array:
+    """With one signal class it is the binary one."""
+    is_class = label[:, None] == jnp.arange(log_share.shape[1])
+    return -(weight * jnp.where(is_class, log_share, 0).sum(axis=1)).mean()
 
 
 def _first(size: int, chosen: Array, *columns: Array) -> list[Array]:

@@ -22,6 +22,7 @@ class Recipe:
     hidden: tuple[int, ...]
     activation: str
     batch_normalisation: bool
+    heads: int
     penalty: Callable[..., Any] | None
     options: tuple[tuple[str, Any], ...]
     adversary: bool
@@ -37,6 +38,8 @@ class Recipe:
         for nodes in parameters["hidden"]:
             whole_number(nodes, "hidden")
         whole_number(parameters["seed"], "seed", 0)
+        if parameters["heads"] not in (1, 2):
+            raise ValueError(f"heads is {parameters['heads']!r}; expected 1 or 2")
         if parameters["activation"] not in ACTIVATIONS:
             raise ValueError(
                 f"activation is {parameters['activation']!r}; expected {_or(ACTIVATIONS)}"
@@ -54,6 +57,8 @@ class Recipe:
         if isinstance(penalty, str) and penalty not in known:
             raise ValueError(f"penalty is {penalty!r}; expected {_or(known)}, a function or None")
         opposed = bool(alpha) and penalty == ADVERSARY
+        if opposed and parameters["heads"] == 2:
+            raise ValueError("an adversary has one head to read; use a penalty between two heads")
         penalised = bool(alpha) and not opposed
         if isinstance(penalty, str) and not opposed:
             penalty = getattr(penalties, penalty, None)
@@ -61,6 +66,7 @@ class Recipe:
             tuple(int(nodes) for nodes in parameters["hidden"]),
             parameters["activation"],
             bool(parameters["batch_normalisation"]),
+            int(parameters["heads"]),
             penalty if penalised else None,
             tuple(sorted((parameters["penalty_options"] or {}).items())) if penalised else (),
             opposed,
@@ -71,8 +77,13 @@ class Recipe:
 
     @property
     def decorrelates(self) -> bool:
-        """Whether the protected attributes matter."""
+        """Whether there is something that the score must not know."""
         return self.adversary or self.penalty is not None
+
+    @property
+    def protects(self) -> bool:
+        """Whether the protected attributes are that; of two heads, it is the other head."""
+        return self.decorrelates and self.heads == 1
 
 
 def _or(names: Any) -> str:

@@ -49,7 +49,7 @@ def train(
     pairs = background**2 if recipe.penalty not in (None, moment_decomposition) else 0
     each = EVENT_BYTES * batch_size + PAIR_BYTES * pairs
     turns = min(len(seeds), math.ceil(len(seeds) * each / MEMORY))
-    objective = Objective(recipe.penalty, recipe.options, background)
+    objective = Objective(recipe.penalty, recipe.options, background, recipe.heads)
     trained: list[Trained] = []
     for rows in np.array_split(np.arange(len(seeds)), turns):
         trained += _train_together(
@@ -65,11 +65,11 @@ def _train_together(
     seeds: NDArray[np.integer],
     sample: Sample,
 ) -> list[Trained]:
-    attributes = sample.protected if recipe.decorrelates else None
+    attributes = sample.protected if recipe.protects else None
     model = _new_contests(
         recipe,
         sample.features.shape[1],
-        len(sample.classes) - 1,
+        recipe.heads * (len(sample.classes) - 1),
         0 if attributes is None else attributes.shape[1],
         jnp.stack([jax.random.key(int(seed)) for seed in seeds]),
     )

@@ -78,6 +78,14 @@ def report(
         str,
         typer.Option(help="Of the first attribute: how many, or the edges as 50,60,80,120."),
     ] = "50",
+    abcd: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The protected attribute that is the first of two scores for the ABCD method: "
+            "adds its closure.",
+        ),
+    ] = None,
     nan: Annotated[
         Literal["raise", "drop"],
         typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
@@ -114,6 +122,7 @@ def report(
       unsculpt report w.unsculpt test.root --title 'W tagger, run 3' \\
           --label mass='m_J [GeV]' --bins 50,60,70,80,100,150
       unsculpt report spline.unsculpt test.root --with flow.unsculpt
+      unsculpt report second.unsculpt test.root --abcd first_score
     """  # noqa: D301
     check_file(output, ".html")
     edges = _bins(bins)
@@ -179,6 +188,7 @@ def report(
                 names=[called[name] for name in sample.protected],
                 bins=edges,
                 title=title,
+                abcd=dict(zip(source["protected"], names, strict=True)).get(abcd or "", abcd),
                 figures=folder,
                 notes=notes,
                 provenance={

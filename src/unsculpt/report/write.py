@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from unsculpt.atomic import atomic_write
 from unsculpt.decorrelators import Decorrelator
+from unsculpt.report.abcd import abcd_section
 from unsculpt.report.events import Events
 from unsculpt.report.page import page
 from unsculpt.report.picture import Picture
@@ -36,6 +37,7 @@ def write_report(
     bins: int | ArrayLike = 50,
     efficiency: float = 0.5,
     title: str | None = None,
+    abcd: str | None = None,
     figures: str | os.PathLike[str] | None = None,
     provenance: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
@@ -62,6 +64,8 @@ def write_report(
         efficiency: of the signal, for the numbers and figures of one working point; without
             signal, of the background.
         title: of the page; what is decorrelated from what, if not given.
+        abcd: the name of the attribute that is the first score of an ABCD method, whose second is
+            decorrelated from it; the report then has a section on closure.
         figures: a folder that gets every figure as PDF and as PNG, made if it is not there.
         provenance: more lines about where it comes from, such as the command and the files.
         notes: what the reader should know, shown below the summary.
@@ -87,6 +91,8 @@ def write_report(
         test = CutTests(events)
         numbers = summary(events, efficiency, test)
         drawn = list(pictures(events, efficiency))
+        if abcd is not None:
+            drawn.append(abcd_section(events, abcd))
         for picture in drawn:  # laid out once, not for each of its files
             if layout := picture.figure.get_layout_engine():
                 layout.execute(picture.figure)
