@@ -4,6 +4,7 @@ import awkward as ak
 import numpy as np
 import pytest
 
+import unsculpt as us
 from unsculpt.lists import takes_lists
 
 
@@ -95,6 +96,24 @@ def test_a_fit_sees_all_entries_with_the_weights_of_their_events():
     assert scores.tolist() == [10, 20, 30]
     assert protected.tolist() == [1, 2, 3]
     assert weight.tolist() == [100, 100, 300]
+
+
+def test_folds_are_of_events_not_of_their_jets():
+    random = np.random.default_rng(1)
+    mass, score = (
+        ak.unflatten(random.random(300), np.tile([2, 0, 1], 100)) for _ in ("mass", "score")
+    )
+    event = np.arange(300)
+    for of_score, of_mass in ((score, mass), ({"a": score}, {"mass": mass})):
+        model = us.CrossFit(us.DDTDecorrelator(), folds=2)
+        flat = model.fit_transform(of_score, of_mass)
+        if isinstance(of_score, dict):
+            flat = flat["a"]
+        again = model.fit(of_score, of_mass, event=event).transform(score, mass, event=event)
+        assert ak.all(flat == again, axis=None)
+        # That of the first event's fold, for both of its jets.
+        own = model.models_[0].transform(np.asarray(score[0]), np.asarray(mass[0]))
+        np.testing.assert_array_equal(flat[0], own)
 
 
 @pytest.mark.parametrize(

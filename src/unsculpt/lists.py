@@ -67,6 +67,8 @@ def _columns(ak: Any, value: Any) -> list[Any]:
 def _in_lists(ak: Any, method: Callable[..., Any], call: Any) -> Any:
     """Call the method with flat columns, and return its answer in the lists they came in."""
     given = call.arguments
+    if "event" in call.signature.parameters and method.__name__ in FITS:
+        _number_events(given)
     tables = {name: _table(ak, x) for name, x in given.items() if name in EVENTS and x is not None}
     first = next(iter(tables))
     columns = [(name, column) for name, table in tables.items() for column in table.values()]
@@ -93,6 +95,14 @@ def _in_lists(ak: Any, method: Callable[..., Any], call: Any) -> Any:
     if not isinstance(answer, np.ndarray):
         return answer
     return put_back(ak, answer, places, list(tables[first]) if records else None)
+
+
+def _number_events(given: dict[str, Any]) -> None:
+    """Number the events of a fit in folds: all entries of an event belong in one fold."""
+    if given.get("event") is None:
+        scores = given["scores"]
+        named = named_columns(scores)
+        given["event"] = np.arange(len(scores if named is None else next(iter(named.values()))))
 
 
 def _table(ak: Any, values: Any) -> dict[str, Any]:

@@ -109,6 +109,21 @@ class TestAnswers:
         with pytest.raises(TypeError, match="DDTDecorrelator has no threshold, so neither has a"):
             model.threshold(0.1, toy.protected)
 
+    def test_an_inverse_is_that_of_the_fold(self, spline, toy, number):
+        flat = spline.transform(toy.score, toy.protected, event=number)
+        back = spline.inverse_transform(flat, toy.protected, event=number)
+        np.testing.assert_allclose(back, toy.score, rtol=0, atol=1e-6)
+
+    def test_no_inverse(self, spline, toy, number):
+        fold = np.where(np.arange(EVENTS) < 7, -1, number % 3)
+        with pytest.raises(ValueError, match=r"^7 of 1,500 events have no fold, .* pass event= or"):
+            spline.inverse_transform(toy.score, toy.protected, fold=fold)
+        with pytest.raises(ValueError, match="1,500 of 1,500 events have no fold"):
+            spline.inverse_transform(toy.score, toy.protected)
+        model = us.CrossFit(us.Moved(us.SplineDecorrelator(), to=0.5), 2).fit(*_pair(toy))
+        with pytest.raises(TypeError, match="Moved has no inverse_transform, so neither has a Cro"):
+            model.inverse_transform(toy.score, toy.protected, event=number)
+
     def test_weights(self, toy, number):
         weight = np.where(np.arange(EVENTS) % 7 == 0, -0.3, toy.protected + 1)
         model = us.CrossFit(us.KNNDecorrelator(), folds=3)

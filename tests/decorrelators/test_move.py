@@ -224,6 +224,20 @@ def test_folds_and_chains(toy):
     np.testing.assert_array_equal(chain.move(score, mass, to=0.5), expected)
 
 
+def test_folds_follow_a_reference_outside_all_of_them(toy):
+    score, mass = toy.score[:1000], toy.protected[:1000]
+    folds = us.CrossFit(us.SplineDecorrelator(outside="raise"), folds=2).fit(score, mass)
+    with pytest.raises(ValueError, match=r"to has protected 7\.0, outside the fitted"):
+        folds.move(score, mass, to=7.0)
+    folds.outside = "nan"
+    with pytest.warns(UserWarning, match="all scores become NaN"):
+        assert np.isnan(folds.move(score, mass, to=7.0)).all()
+    folds.outside = "clip"
+    with pytest.warns(UserWarning, match="the nearest fitted value stands in"):
+        clipped = folds.move(score, mass, to=7.0)
+    np.testing.assert_array_equal(clipped, folds.move(score, mass, to=mass.max()))
+
+
 def test_the_model_file_carries_it(spline, toy, tmp_path):
     moved = us.Moved(spline, to={0: 0.5}, amount=0.7)
     moved.save(tmp_path / "moved.unsculpt")

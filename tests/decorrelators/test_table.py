@@ -130,6 +130,23 @@ def test_many_scores_and_a_category(events):
     assert ((out >= 0) & (out <= 1)).all(axis=None)
 
 
+def test_no_row_is_transformed_by_a_model_that_has_seen_it(events, tmp_path):
+    table, label = events
+    folds = us.TableDecorrelator(us.CrossFit(us.DDTDecorrelator(), 3), ["mass"], background=0)
+    flat = folds.fit_transform(table, label)[:, 0]
+    score, mass, row = table["tagger"].to_numpy(), table["mass"].to_numpy(), np.arange(len(table))
+    own = us.CrossFit(us.DDTDecorrelator(), 3)
+    own.fit(score[label == 0], mass[label == 0], event=row[label == 0])
+    np.testing.assert_array_equal(flat, own.transform(score, mass, event=row))
+    np.testing.assert_array_equal(folds.transform(table)[:, 0], own.transform(score, mass))
+    pipeline = make_pipeline(clone(folds), LogisticRegression()).fit(table, label)
+    want = LogisticRegression().fit(flat[:, None], label)
+    assert pipeline[-1].coef_ == pytest.approx(want.coef_)
+    folds.save(tmp_path / "table.unsculpt")
+    loaded = us.load(tmp_path / "table.unsculpt")
+    np.testing.assert_array_equal(loaded.transform(table), folds.transform(table))
+
+
 def test_in_a_pipeline(events, fitted):
     table, label = events
     pipeline = make_pipeline(clone(fitted), LogisticRegression()).fit(table, label)

@@ -194,16 +194,41 @@ class CrossFit(Decorrelator):
 
         It is that of the event's fold; for events that no model has seen, the mean of all.
         """
-        check_is_fitted(self)
-        if not hasattr(self.models_[0], "threshold"):
-            kind = type(self.models_[0]).__name__
-            raise TypeError(f"{kind} has no threshold, so neither has a CrossFit of it")
+        self._check_has("threshold")
         _, marked = self.attributes_.features(self._first._along(protected), self.outside)
         table = self._table(protected)
         return self._by_fold(
             lambda model, rows: model.threshold(efficiency, table[rows]),
             fold_of_each(len(self.models_), len(marked), fold, event),
             marked,
+        )
+
+    def inverse_transform(
+        self,
+        levels: ArrayLike,
+        protected: Any,
+        *,
+        fold: ArrayLike | None = None,
+        event: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the scores whose `transform` is `levels`, by the model of each event's fold.
+
+        Every event needs its fold: what no model has seen is transformed by a mean, which has no
+        inverse of its own.
+        """
+        self._check_has("inverse_transform")
+        columns, _, marked = self._check(levels, self._first._along(protected), "levels")
+        folds = fold_of_each(len(self.models_), len(columns), fold, event)
+        if new := int((folds == NEW).sum()):
+            raise ValueError(
+                f"{new:,} of {len(folds):,} events have no fold, so transform is the mean of "
+                f"{len(self.models_)} maps for them, which has no inverse; pass event= or fold=, "
+                "or take one of models_"
+            )
+        given = columns[:, 0] if is_one_column(levels) else columns
+        table = self._table(protected)
+        return self._by_fold(
+            lambda model, rows: model.inverse_transform(given[rows], table[rows]), folds, marked
         )
 
     def move(
@@ -216,12 +241,17 @@ class CrossFit(Decorrelator):
         fold: ArrayLike | None = None,
         event: ArrayLike | None = None,
     ) -> Floats:
-        """Return the scores with the attributes elsewhere, by the model of each event's fold."""
+        """Return the scores with the attributes elsewhere, by the model of each event's fold.
+
+        A reference beyond the range of all events follows `outside`.
+        """
         check_is_fitted(self)
+        _, nowhere = Moved(self, to, amount).reference()
         other = copy.copy(self)
         other.__dict__.pop("_silent_models", None)
         other.models_ = [Moved(model, to, amount) for model in self.models_]
-        return other.transform(scores, protected, fold=fold, event=event)
+        moved = other.transform(scores, protected, fold=fold, event=event)
+        return np.full_like(moved, np.nan) if nowhere else moved
 
     @property
     def n_scores_(self) -> int:
@@ -241,6 +271,12 @@ class CrossFit(Decorrelator):
     @property
     def _first(self) -> Decorrelator:
         return _first(self.models_[0])
+
+    def _check_has(self, method: str) -> None:
+        check_is_fitted(self)
+        if not hasattr(self.models_[0], method):
+            kind = type(self.models_[0]).__name__
+            raise TypeError(f"{kind} has no {method}, so neither has a CrossFit of it")
 
     def _table(self, protected: Any) -> Columns:
         """Return the protected columns under the names of the fit."""

@@ -79,7 +79,7 @@ class Moved(Decorrelator):
         check_is_fitted(self)
         self._check_parameters()
         columns, features, marked = self.decorrelator._check(scores, protected)
-        reference, nowhere = self._reference()
+        reference, nowhere = self.reference()
         if self.amount == 0:
             return shaped(columns, marked | nowhere, scores)
         if self._keeps_some(reference):
@@ -138,7 +138,7 @@ class Moved(Decorrelator):
                 f"amount is {amount!r}; expected a number from 0, where nothing moves, to 1"
             )
 
-    def _reference(self) -> tuple[dict[str, Any] | None, bool]:
+    def reference(self) -> tuple[dict[str, Any] | None, bool]:
         """Return the attributes to go to, none for the barycentre, and whether there is no answer.
 
         Beyond the fitted range `outside` is followed, for a reference as for an event.
@@ -209,7 +209,7 @@ class Moved(Decorrelator):
         self._check_parameters()
         if self.seed is not None:
             raise ValueError("a graph has no random numbers; export it with seed=None")
-        reference, nowhere = self._reference()
+        reference, nowhere = self.reference()
         if self._keeps_some(reference):
             raise ValueError(
                 f"to is {self.to!r}, which keeps some of {self.attributes_.names} where they are; "

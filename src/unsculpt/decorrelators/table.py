@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from unsculpt.decorrelators.crossfit import CrossFit
 from unsculpt.inputs import (
     Columns,
     Floats,
@@ -30,7 +31,9 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
     features) and come back decorrelated.
 
     Args:
-        decorrelator: any of them; it stays as it is, a copy is fitted.
+        decorrelator: any of them; it stays as it is, a copy is fitted. Of a `CrossFit`,
+            `fit_transform` gives every row the model that has not seen it; the number of the row
+            tells its fold. `transform` is for rows that no model has seen.
         protected: the protected columns, by name or position.
         background: the label of background in `y`, on which alone the decorrelator is fitted.
             None fits it on all rows.
@@ -76,19 +79,38 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
                 "expected at least one column to protect and one to decorrelate"
             )
         weight = weight_column(sample_weight, len(columns[0]), "X")
+        rows = np.ones(len(columns[0]), dtype=bool)
         if self.background is not None:
             rows = self._background_rows(y, len(columns[0]))
             columns, weight = [column[rows] for column in columns], weight[rows]
         fitted = deepcopy(self.decorrelator)
-        fitted.fit(*self._split(columns, where), sample_weight=weight)
+        # In folds a row is an event, whatever its label.
+        event = {"event": np.flatnonzero(rows)} if isinstance(fitted, CrossFit) else {}
+        fitted.fit(*self._split(columns, where), sample_weight=weight, **event)
         self.decorrelator_, self.protected_ = fitted, where
         return self
+
+    def fit_transform(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Floats:
+        """Learn from the rows of background, and return all rows decorrelated.
+
+        Around a `CrossFit` no row is transformed by a model that has seen it; `transform` then
+        takes its rows for new, as that of scikit-learn's `TargetEncoder` does.
+        """
+        self.fit(X, y, sample_weight)
+        return self._transformed(X, own=True)
 
     def transform(self, X: Any) -> Floats:
         """Return the columns that are not protected, decorrelated, (n, columns)."""
         check_is_fitted(self)
+        return self._transformed(X, own=False)
+
+    def _transformed(self, X: Any, *, own: bool) -> Floats:
         columns = self._columns(X, reset=False)
-        flat: Floats = self.decorrelator_.transform(*self._split(columns, self.protected_))
+        folds = own and isinstance(self.decorrelator_, CrossFit)
+        event = {"event": np.arange(len(columns[0]))} if folds else {}
+        flat: Floats = self.decorrelator_.transform(*self._split(columns, self.protected_), **event)
         return flat[:, None] if flat.ndim == 1 else flat
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
