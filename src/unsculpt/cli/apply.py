@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from unsculpt.cli.shared import (
+    EVENTS,
+    OUTPUT,
     Events,
     FoldBy,
+    HereProtected,
     Json,
     Quiet,
     Scheduler,
@@ -36,34 +39,53 @@ def apply(
         typer.Option(
             "--output",
             "-o",
-            help="The file to write, in the format its name ends in, or a folder/ to write "
-            "each file into under its own name.",
+            metavar="FILE|FOLDER/",
+            help="The file to write, in the format of its ending; or a folder, to write each file "
+            "into under its own name.",
+            rich_help_panel=OUTPUT,
         ),
     ],
     name: Annotated[
         list[str] | None,
-        typer.Option(help="Of the new column; if not given, the score's with _flat behind it."),
+        typer.Option(
+            metavar="NAME",
+            help="Name of the new column. By default that of the score and _flat.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     score: Annotated[
         list[str] | None,
-        typer.Option(help="The score here, if it is called otherwise than in the fit."),
+        typer.Option(
+            metavar="EXPR",
+            help="The score in these files, if its name is not that of the fit.",
+            rich_help_panel=EVENTS,
+        ),
     ] = None,
-    protect: Annotated[
-        list[str] | None, typer.Option(help="The protected attribute here, likewise.")
-    ] = None,
+    protect: HereProtected = None,
     nan: Annotated[
         Literal["raise", "keep"],
-        typer.Option(help="NaN or infinite scores and attributes: an error, or NaN in the output."),
+        typer.Option(
+            metavar="raise|keep",
+            help="An event whose score or attribute is NaN or infinite is an error, or gets NaN.",
+            rich_help_panel=EVENTS,
+        ),
     ] = "raise",
     outside: Annotated[
         Literal["clip", "raise", "nan"] | None,
         typer.Option(
-            help="Protected values beyond the fitted range: as the fit was told, if not given."
+            metavar="clip|raise|nan",
+            help="An event beyond the range of the fit is treated as at its end, is an error, or "
+            "gets NaN. By default as the fit was told.",
+            rich_help_panel=EVENTS,
         ),
     ] = None,
     selected_only: Annotated[
         bool,
-        typer.Option("--selected-only", help="NaN for events that are not of the fit's selection."),
+        typer.Option(
+            "--selected-only",
+            help="Events that are not of the fit's selection get NaN.",
+            rich_help_panel=EVENTS,
+        ),
     ] = False,
     variations: Variations = 0,
     fold_by: FoldBy = None,

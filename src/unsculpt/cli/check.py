@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +14,12 @@ from unsculpt.cli.settings import (
     parsed_settings,
 )
 from unsculpt.cli.shared import (
+    EVENTS,
+    METHOD,
     BackgroundFiles,
     CategoricalNames,
     Json,
+    OnBadValues,
     Quiet,
     Selection,
     Settings,
@@ -36,44 +39,82 @@ if TYPE_CHECKING:
 
 
 def check(
-    score: Annotated[str, typer.Option(help="The score, as a column or an expression.")],
+    score: Annotated[
+        str,
+        typer.Option(
+            metavar="EXPR",
+            help="The score to decorrelate: a column or an expression.",
+            rich_help_panel=EVENTS,
+        ),
+    ],
     protect: Annotated[
         list[str],
         typer.Option(
-            help="Attributes that the score shall not know, as columns or expressions; the signal "
-            "is searched for along the first."
+            metavar="EXPR",
+            help="An attribute that the score must not know: a column or an expression; may be "
+            "repeated. The bump is searched for along the first.",
+            rich_help_panel=EVENTS,
         ),
     ],
     events: SomeEvents = None,
     selection: Selection = None,
     background: Annotated[
-        str | None, typer.Option(help="Which events are background, such as 'label == 0'.")
+        str | None,
+        typer.Option(
+            metavar="EXPR",
+            help="Events for which this holds are background, such as 'label == 0'.",
+            rich_help_panel=EVENTS,
+        ),
     ] = None,
     signal: Signal = None,
     background_files: BackgroundFiles = None,
     signal_files: SignalFiles = None,
-    weight: Annotated[str | None, typer.Option(help="Event weights, positive ones.")] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPR", help="The event weights, all positive.", rich_help_panel=EVENTS
+        ),
+    ] = None,
     strength: Annotated[
         list[float] | None,
         typer.Option(
-            help="Signal over background in the fit; may be repeated. 0.001, 0.01 and 0.1 if not "
-            "given."
+            metavar="RATIO",
+            help="Put so much signal into the fit, over background; may be repeated. By default "
+            "0.001, 0.01 and 0.1.",
+            rich_help_panel=METHOD,
         ),
     ] = None,
     keep: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of the events that the cut keeps.")
+        float,
+        typer.Option(
+            metavar="FRACTION",
+            min=0,
+            max=1,
+            help="The cut before the search keeps this fraction of the events.",
+            rich_help_panel=METHOD,
+        ),
     ] = 0.01,
     method: Annotated[
         str | None,
-        typer.Option(callback=known_method, help="How to decorrelate, as for 'unsculpt fit'."),
+        typer.Option(
+            callback=known_method,
+            metavar="METHOD",
+            help="How to decorrelate, as for 'unsculpt fit'.",
+            rich_help_panel=METHOD,
+        ),
     ] = None,
     settings: Settings = None,
     categorical: CategoricalNames = None,
-    nan: Annotated[
-        Literal["raise", "drop"],
-        typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
-    ] = "raise",
-    seed: Annotated[int, typer.Option(min=0, help="Of the two halves of the events.")] = 0,
+    nan: OnBadValues = "raise",
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Seed that deals the events into two halves.",
+            rich_help_panel=METHOD,
+        ),
+    ] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -24,9 +24,9 @@ def demo(
     ] = Path("unsculpt-demo.html"),
     figure: Annotated[
         Path | None,
-        typer.Option(dir_okay=False, help="Write a figure of before and after too: PNG, PDF, SVG."),
+        typer.Option(dir_okay=False, help="Write a figure of before and after: PNG, PDF, SVG."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the tagger.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the training of the tagger.")] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from unsculpt.cli.shared import Json, Quiet, Variations, check_file, explained, print_json
+from unsculpt.cli.shared import (
+    OUTPUT,
+    Json,
+    Quiet,
+    Variations,
+    check_file,
+    explained,
+    print_json,
+)
 
 
 def export(
@@ -15,26 +23,37 @@ def export(
         typer.Option(
             "--output",
             "-o",
-            help="model.hpp (C++), model.onnx, model.json (correctionlib) or model.pt "
-            "(TorchScript).",
+            metavar="FILE",
+            help="The file to write: .hpp for C++, .onnx, .json for correctionlib or .pt for "
+            "TorchScript.",
+            rich_help_panel=OUTPUT,
         ),
     ],
     tolerance: Annotated[
         float | None,
         typer.Option(
-            help="For correctionlib: largest difference to the model, 0.001 unless given; with "
-            "--efficiency the share of it by which it may be missed, 0.01 unless given."
+            metavar="X",
+            help="For correctionlib: the largest difference to the model, by default 0.001. With "
+            "--efficiency: by which share of itself it may be missed, by default 0.01.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     efficiency: Annotated[
         list[float] | None,
         typer.Option(
-            help="Write the cut on the score that keeps this share of the background, for "
-            "correctionlib. May be given several times."
+            metavar="FRACTION",
+            help="For correctionlib: write the cut on the score that keeps this fraction of the "
+            "background, instead of the new score; may be repeated.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     single: Annotated[
-        bool, typer.Option("--single", help="ONNX: the inputs are single precision (float).")
+        bool,
+        typer.Option(
+            "--single",
+            help="For ONNX: take inputs of single precision (float).",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
     variations: Variations = 0,
     quiet: Quiet = False,

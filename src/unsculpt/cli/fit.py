@@ -17,9 +17,13 @@ from unsculpt.cli.settings import (
     suggest_categories,
 )
 from unsculpt.cli.shared import (
+    EVENTS,
+    METHOD,
+    OUTPUT,
     BackgroundFiles,
     CategoricalNames,
     Json,
+    OnBadValues,
     Quiet,
     Scheduler,
     Selection,
@@ -56,72 +60,122 @@ class FitCommand(TyperCommand):
 
         option = next(param for param in self.params if param.name == "method")
         option.help = (  # type: ignore[attr-defined]
-            f"How to decorrelate: {', '.join(methods())}. If not given, spline, and flow for more "
-            "attributes than it takes."
+            f"How to decorrelate: {', '.join(methods())}. By default spline, or flow where spline "
+            "cannot take the attributes."
         )
         super().format_help(ctx, formatter)
 
 
 def fit(
     score: Annotated[
-        list[str], typer.Option(help="The score, as a column or an expression; may be repeated.")
+        list[str],
+        typer.Option(
+            metavar="EXPR",
+            help="The score to decorrelate: a column or an expression; may be repeated.",
+            rich_help_panel=EVENTS,
+        ),
     ],
     protect: Annotated[
         list[str],
-        typer.Option(help="What the score shall not know, likewise; text makes categories."),
+        typer.Option(
+            metavar="EXPR",
+            help="An attribute that the score must not know: a column or an expression. Text makes "
+            "categories; may be repeated.",
+            rich_help_panel=EVENTS,
+        ),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", help="The model file to write.")],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The model file to write.",
+            rich_help_panel=OUTPUT,
+        ),
+    ],
     events: SomeEvents = None,
     selection: Selection = None,
     background: Annotated[
         str | None,
-        typer.Option(help="Which events are background, such as 'label == 0'; all if not given."),
+        typer.Option(
+            metavar="EXPR",
+            help="Events for which this holds are background, such as 'label == 0'. By default all "
+            "selected ones are.",
+            rich_help_panel=EVENTS,
+        ),
     ] = None,
     signal: Signal = None,
     background_files: BackgroundFiles = None,
     signal_files: SignalFiles = None,
-    weight: Annotated[str | None, typer.Option(help="Event weights, of either sign.")] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPR", help="The event weights, of either sign.", rich_help_panel=EVENTS
+        ),
+    ] = None,
     blind: Annotated[
         str | None,
         typer.Option(
-            help="Events not to look at, such as '70 < mass < 100': the map bridges the gap."
+            metavar="EXPR",
+            help="Do not look at these events, such as '70 < mass < 100'. The map bridges the gap.",
+            rich_help_panel=EVENTS,
         ),
     ] = None,
-    method: Annotated[str | None, typer.Option(callback=known_method, metavar="METHOD")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(callback=known_method, metavar="METHOD", rich_help_panel=METHOD),
+    ] = None,
     settings: Settings = None,
     categorical: CategoricalNames = None,
     outside: Annotated[
         Literal["clip", "raise", "nan"],
-        typer.Option(help="Protected values beyond the fitted range, when the model is applied."),
+        typer.Option(
+            metavar="clip|raise|nan",
+            help="When the model is applied, an event beyond the range of the fit is treated as at "
+            "its end, is an error, or gets NaN.",
+            rich_help_panel=METHOD,
+        ),
     ] = "clip",
-    nan: Annotated[
-        Literal["raise", "drop"],
-        typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
-    ] = "raise",
+    nan: OnBadValues = "raise",
     hold_out: Annotated[
         float | None,
         typer.Option(
+            metavar="FRACTION",
             min=0,
             max=0.9,
-            help="Fraction of the background to judge the model on; 0.2 if not given.",
+            help="Keep this fraction of the background to judge the model on. By default 0.2.",
+            rich_help_panel=METHOD,
         ),
     ] = None,
     folds: Annotated[
         int | None,
         typer.Option(
+            metavar="N",
             min=2,
-            help="Hold out nothing: deal the events into so many folds, each transformed and "
-            "judged by a model fitted on the others.",
+            help="Hold out nothing: deal the events into N folds, and transform and judge each by "
+            "a model of the others.",
+            rich_help_panel=METHOD,
         ),
     ] = None,
     fold_by: Annotated[
         str | None,
         typer.Option(
-            help="Whole numbers whose remainder tells the fold, such as the event's number, as a "
-            "column or an expression; its row in the file if not given."
+            metavar="EXPR",
+            help="Tell the fold of an event by the remainder of this whole number, such as the "
+            "event number. By default it is the row.",
+            rich_help_panel=METHOD,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same events and seed: same model.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Seed of all that is random; the same events and seed give the same model.",
+            rich_help_panel=METHOD,
+        ),
+    ] = 0,
     scheduler: Scheduler = None,
     workers: Workers = None,
     quiet: Quiet = False,
@@ -145,10 +199,6 @@ def fit(
           --signal-files W.root:Events --score 'log(dnn)' \\
           --protect mass --protect pt --weight w \\
           --selection 'pt > 300' -o dnn.unsculpt
-      unsculpt fit events.root --score tagger --protect mass \\
-          --background 'label == 0' --folds 5 --fold-by event -o w.unsculpt
-      unsculpt fit data.root --score tagger --protect mass \\
-          --blind '70 < mass < 100' -o data.unsculpt
     """  # noqa: D301
     check_file(output)
     if folds is None and fold_by is not None:

@@ -14,9 +14,11 @@ def generate(
     qcd: Annotated[int, typer.Option(min=0, help="Number of quark and gluon jets.")] = 10_000,
     w: Annotated[int, typer.Option(min=0, help="Number of W jets.")] = 10_000,
     top: Annotated[int, typer.Option(min=0, help="Number of top jets.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same jets.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the generator; the same seed gives the same jets.")
+    ] = 1,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; one a core if not given.")
+        int | None, typer.Option(min=1, help="Number of processes. By default one for each core.")
     ] = None,
     detector: Annotated[bool, typer.Option(help="Simulate a calorimeter.")] = True,
     quiet: Quiet = False,

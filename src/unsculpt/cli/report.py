@@ -6,14 +6,19 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unsculpt.cli.shared import (
+    EVENTS,
+    OUTPUT,
+    PAGE,
     BackgroundFiles,
     FoldBy,
+    HereProtected,
     Json,
+    OnBadValues,
     Quiet,
     Selection,
     Signal,
@@ -38,71 +43,112 @@ def report(
     model: Annotated[str, typer.Argument(help="A model file.", show_default=False)],
     events: SomeEvents = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The HTML file to write.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The HTML file to write.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = "report.html",
     others: Annotated[
         list[str] | None,
-        typer.Option("--with", help="Another model of the same score, to be compared; repeatable."),
+        typer.Option(
+            "--with",
+            metavar="MODEL",
+            help="Compare with this other model of the same score; may be repeated.",
+            rich_help_panel=PAGE,
+        ),
     ] = None,
     figures: Annotated[
         str | None,
         typer.Option(
-            help="The folder for the figures as PDF and PNG; if not given, the report's name with "
-            "-figures behind it."
+            metavar="FOLDER",
+            help="Write the figures as PDF and PNG into this folder. By default its name is that "
+            "of the report and -figures.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     score: Annotated[
         str | None,
-        typer.Option(help="The score here, if it is called otherwise than in the fit."),
+        typer.Option(
+            metavar="EXPR",
+            help="The score in these files, if its name is not that of the fit.",
+            rich_help_panel=EVENTS,
+        ),
     ] = None,
-    protect: Annotated[
-        list[str] | None, typer.Option(help="The protected attribute here, likewise.")
-    ] = None,
+    protect: HereProtected = None,
     background: Annotated[
-        str | None, typer.Option(help="Which events are background here, likewise.")
+        str | None,
+        typer.Option(
+            metavar="EXPR",
+            help="Events for which this holds are background, if that is not what it was in the "
+            "fit.",
+            rich_help_panel=EVENTS,
+        ),
     ] = None,
     signal: Signal = None,
     background_files: BackgroundFiles = None,
     signal_files: SignalFiles = None,
     selection: Selection = None,
-    weight: Annotated[str | None, typer.Option(help="Event weights here, likewise.")] = None,
-    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPR",
+            help="The event weights in these files, if their name is not that of the fit.",
+            rich_help_panel=EVENTS,
+        ),
+    ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="The title of the page.", rich_help_panel=PAGE),
+    ] = None,
     label: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN=TEXT",
-            help="What the page calls the score or an attribute: mass='m_J [GeV]'; repeatable.",
+            help="Call the score or an attribute by this text: mass='m_J [GeV]'; may be repeated.",
+            rich_help_panel=PAGE,
         ),
     ] = None,
     bins: Annotated[
         str,
-        typer.Option(help="Of the first attribute: how many, or the edges as 50,60,80,120."),
+        typer.Option(
+            metavar="N|EDGES",
+            help="Bins of the first attribute: how many, or their edges as 50,60,80,120.",
+            rich_help_panel=PAGE,
+        ),
     ] = "50",
     abcd: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="The protected attribute that is the first of two scores for the ABCD method: "
-            "adds its closure.",
+            help="Add a section on the ABCD method, where this protected attribute is the first of "
+            "the two scores.",
+            rich_help_panel=PAGE,
         ),
     ] = None,
-    nan: Annotated[
-        Literal["raise", "drop"],
-        typer.Option(help="NaN or infinite scores, attributes and weights: an error, or left out."),
-    ] = "raise",
+    nan: OnBadValues = "raise",
     fold_by: FoldBy = None,
     unblind: Annotated[
-        bool, typer.Option("--unblind", help="Look at events that the fit had blinded too.")
+        bool,
+        typer.Option(
+            "--unblind",
+            help="Look also at events that were blinded in the fit.",
+            rich_help_panel=EVENTS,
+        ),
     ] = False,
     require_flat: Annotated[
         float | None,
         typer.Option(
+            metavar="P",
             min=0,
             max=1,
-            help="Exit with 1 if the decorrelated score is not flat at half of the signal (without "
-            "any, of the background): if the "
-            "p-value of the test is below this number, such as 0.01. That is the p-value of the "
-            "events' statistics; the error of the map is no excuse.",
+            help="Exit with 1 if the test of flatness has a p-value below P, such as 0.01. The cut "
+            "keeps half of the signal, or of the background where there is no signal. The error "
+            "of the map does not excuse.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     quiet: Quiet = False,

@@ -29,7 +29,7 @@ def reproduce(
     preset: Annotated[
         Size,
         typer.Option(
-            help="quick: minutes on two cores, few seeds, strengths and epochs. "
+            help="How much to run. quick: few seeds, strengths and epochs, minutes on two cores. "
             "paper: all of it, for one large GPU."
         ),
     ] = Size.quick,
@@ -38,7 +38,7 @@ def reproduce(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="W_high_level.npz, the original jets; those of the package if not given.",
+            help="W_high_level.npz, the original jets. By default the jets of the package.",
         ),
     ] = None,
     scores: Annotated[
@@ -46,9 +46,9 @@ def reproduce(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="Instead of training, judge saved scores the same way: a file with columns score, "
-            "label (1: signal) and mass in GeV; if it has them weight, and train (1: fit flow and "
-            "splines on it; a random half if there is no such column).",
+            help="Do not train, but judge the scores in this file the same way. Its columns are "
+            "score, label (1: signal) and mass in GeV, and where it has them weight and train (1: "
+            "flow and splines are fitted on the event; by default a random half).",
         ),
     ] = None,
     workers: Workers = None,

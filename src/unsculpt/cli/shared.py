@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -21,37 +21,74 @@ EXIT_CODES = (
     "why), 2 wrong arguments, 130 interrupted, 143 ended by SIGTERM."
 )
 
-Events = Annotated[
-    list[str],
-    typer.Argument(
-        help="Files, patterns in quotes, trees in files: a.root 'run*.parquet' b.root:Events."
-    ),
-]
+# The groups of options in the help.
+EVENTS, METHOD, OUTPUT, CLUSTER = "Events", "Method", "Output", "Cluster"
+PAGE = "What the page shows"
+
+FILES = "Files of events, patterns in quotes, trees in files: a.root 'run*.parquet' b.root:Events."
+Events = Annotated[list[str], typer.Argument(metavar="EVENTS...", help=FILES)]
 SomeEvents = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Files, patterns in quotes, trees in files: a.root 'run*.parquet' b.root:Events.",
-        show_default=False,
-    ),
+    list[str] | None, typer.Argument(metavar="[EVENTS]...", help=FILES, show_default=False)
 ]
 Selection = Annotated[
     str | None,
-    typer.Option(help="Which events to look at, such as 'pt > 350'; holds for all of them."),
+    typer.Option(
+        metavar="EXPR",
+        help="Look only at events for which this holds, such as 'pt > 350'.",
+        rich_help_panel=EVENTS,
+    ),
 ]
 BackgroundFiles = Annotated[
     list[str] | None,
-    typer.Option(help="Files of background, or a pattern in quotes; may be repeated."),
+    typer.Option(
+        metavar="FILE",
+        help="A file, or a pattern in quotes, all of whose events are background; may be repeated.",
+        rich_help_panel=EVENTS,
+    ),
 ]
-SignalFiles = Annotated[list[str] | None, typer.Option(help="Files of signal, likewise.")]
+SignalFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="A file, or a pattern in quotes, all of whose events are signal; may be repeated.",
+        rich_help_panel=EVENTS,
+    ),
+]
 Signal = Annotated[
     str | None,
-    typer.Option(help="Which events are signal, such as 'label == 1'; none if not given."),
+    typer.Option(
+        metavar="EXPR",
+        help="Events for which this holds are signal, such as 'label == 1'. By default none is.",
+        rich_help_panel=EVENTS,
+    ),
+]
+HereProtected = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--protect",
+        metavar="EXPR",
+        help="A protected attribute in these files, if its name is not that of the fit. Give all, "
+        "in the order of the fit.",
+        rich_help_panel=EVENTS,
+    ),
+]
+OnBadValues = Annotated[
+    Literal["raise", "drop"],
+    typer.Option(
+        metavar="raise|drop",
+        help="An event whose score, attribute or weight is NaN or infinite is an error, or is "
+        "left out.",
+        rich_help_panel=EVENTS,
+    ),
 ]
 CategoricalNames = Annotated[
     list[str] | None,
     typer.Option(
         "--categorical",
-        help="A protected attribute whose numbers are categories; text always is. May be repeated.",
+        metavar="COLUMN",
+        help="The numbers of this protected attribute are categories (text always is); may be "
+        "repeated.",
+        rich_help_panel=METHOD,
     ),
 ]
 Settings = Annotated[
@@ -59,28 +96,48 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A parameter of the method, such as epochs=20 or quantiles=0.5,0.9; may be repeated.",
+        help="Set a parameter of the method: epochs=20 or quantiles=0.5,0.9; may be repeated.",
+        rich_help_panel=METHOD,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors alone.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
-
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=OUTPUT)
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object, for scripts.", rich_help_panel=OUTPUT),
+]
 Variations = Annotated[
     int,
-    typer.Option(min=0, help="Pairs of variations, up and down, along the error of the map."),
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Add N pairs of maps, up and down, along the statistical error of the map.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-
 Scheduler = Annotated[
-    str | None, typer.Option(help="Work on the Dask cluster at this address: tcp://host:8786.")
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Work on the Dask cluster at this address, such as tcp://host:8786.",
+        rich_help_panel=CLUSTER,
+    ),
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Work in so many processes on this machine.")
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="Work in N processes of this machine.", rich_help_panel=CLUSTER
+    ),
 ]
-
-
 FoldBy = Annotated[
     str | None,
-    typer.Option(help="What tells the fold of an event to a CrossFit, if the model does not know."),
+    typer.Option(
+        metavar="EXPR",
+        help="Tell a model with folds the fold of an event by this column, if the model does not "
+        "know it.",
+        rich_help_panel=EVENTS,
+    ),
 ]
 
 
