@@ -157,8 +157,8 @@ def report(
     """Show what a model does to the spectra of events, in one HTML file that needs no network.
 
     Give it background and signal that the model has not seen. Background
-    alone will do, as in a control region: without --background all events
-    are it.
+    alone will do, as in a control region. Columns, selection, background and
+    signal are those of the fit where you do not name others.
 
     \b
     Examples:

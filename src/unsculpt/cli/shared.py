@@ -58,7 +58,7 @@ Signal = Annotated[
     str | None,
     typer.Option(
         metavar="EXPR",
-        help="Events for which this holds are signal, such as 'label == 1'. By default none is.",
+        help="Events for which this holds are signal, such as 'label == 1'.",
         rich_help_panel=EVENTS,
     ),
 ]
