@@ -1,5 +1,7 @@
 """Counts in four regions, held against toys whose truth is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,9 +45,9 @@ def test_raw_scores_do_not():
 
 @pytest.mark.filterwarnings("ignore:protected is outside")
 def test_a_fitted_map_closes_within_its_error():
-    first, second, _ = toy(1, 40_000)
-    model = SplineDecorrelator().fit(second[:20_000], first[:20_000])
-    rest = first[20_000:], second[20_000:]
+    first, second, _ = toy(1, 20_000)
+    model = SplineDecorrelator().fit(second[:10_000], first[:10_000])
+    rest = first[10_000:], second[10_000:]
     flat = model.transform(rest[1], rest[0])
     pairs = [
         [varied.transform(rest[1], rest[0]) for varied in pair] for pair in model.variations(10)
@@ -53,9 +55,33 @@ def test_a_fitted_map_closes_within_its_error():
     plain = abcd.closure(rest[0], flat, CUTS)
     found = abcd.closure(rest[0], flat, CUTS, variations=pairs)
     assert found.predicted == plain.predicted
-    assert found.predicted_error > 1.05 * plain.predicted_error
+    # A holds a thirtieth of the 10,000 events of the fit: the map knows it to about 1/sqrt(320).
+    assert found.map_error == pytest.approx(0.056, abs=0.015)
+    counts = plain.predicted_error / plain.predicted
+    assert found.predicted_error == pytest.approx(
+        plain.predicted * np.hypot(counts, found.map_error)
+    )
     assert abs(found.pull) < 3
     assert abs(abcd.closure(*rest, CUTS).pull) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:protected is outside")
+def test_the_error_of_the_map_covers():
+    """More events to count than to fit: without the error of the map the pulls are too wide."""
+    pulls, plain = [], []
+    for seed in range(8):
+        first, second, _ = toy(100 + seed, 22_000)
+        model = SplineDecorrelator().fit(second[:2_000], first[:2_000])
+        one, two = first[2_000:], second[2_000:]
+        flat = model.transform(two, one)
+        pairs = [
+            (up.transform(two, one), down.transform(two, one)) for up, down in model.variations(6)
+        ]
+        plain.append(abcd.closure(one, flat, CUTS).pull)
+        pulls.append(abcd.closure(one, flat, CUTS, variations=pairs).pull)
+    assert np.sqrt(np.mean(np.square(plain))) > 2
+    assert 0.5 < np.sqrt(np.mean(np.square(pulls))) < 1.6
 
 
 def test_a_map_of_cuts():
@@ -105,6 +131,14 @@ def test_pyhf_finds_the_same_prediction():
     left = counts - mu * signal
     assert left[0] == pytest.approx(left[1] * left[2] / left[3], rel=1e-3)
     assert mu == pytest.approx(2, abs=1)
+    # The error of the map is a constrained parameter of A alone.
+    unsure = replace(found, map_error=0.1)
+    known = pyhf.Workspace(abcd.pyhf_workspace(unsure, signal)).model()
+    at = np.array(known.config.suggested_init())
+    at[known.config.par_slice("map")] = 1
+    moved = known.expected_actualdata(at) / known.expected_actualdata(known.config.suggested_init())
+    share = found.predicted / (found.predicted + signal[0])
+    assert moved == pytest.approx([1 + 0.1 * share, 1, 1, 1])
     without = pyhf.Workspace(abcd.pyhf_workspace(background)).model()
     start = without.expected_actualdata(without.config.suggested_init())
     assert start == pytest.approx([background.predicted, *background.sums[1:]])
@@ -115,9 +149,48 @@ def test_pyhf_finds_the_same_prediction():
     [
         (([1, 2], [1, 2, 3], CUTS), "second has 3 events"),
         (([1, 2], [1, 2], (5, 0)), "region B of the cuts 5 and 0 holds a weight of 0"),
-        (([1, np.nan], [1, 2], CUTS), "first"),
+        (([1, np.nan], [1, 2], CUTS), "first is NaN or infinite in 1 of 2"),
+        (([1, 2], [1, 2], 0.5), "cuts is 0.5; expected two, on the first and on"),
+        (([1, 2], [1, 2], (1, 2, 3)), r"cuts is \(1, 2, 3\); expected two"),
+        (([1, 2], [1, 2], (1, np.nan)), "cuts is NaN or infinite in 1 of 2"),
     ],
 )
 def test_bad_input(arguments, message):
     with pytest.raises(ValueError, match=message):
         abcd.closure(*arguments)
+
+
+FOUR = [1, 1, 0, 0], [1, 0, 1, 0], (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("variations", "message"),
+    [
+        ([np.zeros(4)], "variations are not pairs of scores, up and down; expected"),
+        ([([1, 0, 1, 0], [1, 0])], "variations has 2 events but first has 4"),
+        ([([1, 0, 1, 0], [1, 1, 1, 1])], "region B of the cuts 0.5 and 0.5 holds a weight of 0"),
+    ],
+)
+def test_bad_variations(variations, message):
+    with pytest.raises(ValueError, match=message):
+        abcd.closure(*FOUR, variations=variations)
+
+
+def test_bad_labels_and_fractions():
+    with pytest.raises(ValueError, match="labels is neither 0 nor 1 in 2 of 4 events; expected"):
+        abcd.contamination(*FOUR[:2], [0, 1, 2, 24], FOUR[2])
+    with pytest.raises(ValueError, match=r"region B of the cuts 0.5 and 0.5 holds a weight of 0"):
+        abcd.contamination(*FOUR[:2], [0, 1, 0, 0], FOUR[2])
+    with pytest.raises(ValueError, match="kept is 50"):
+        abcd.closure_map(*FOUR[:2], kept=[50, 20])
+
+
+def test_counts_that_no_fit_takes():
+    weighted = abcd.closure(*FOUR, sample_weight=[1, 0.5, 1, 1])
+    with pytest.raises(ValueError, match=r"the regions hold 1, 0.5, 1, 1; expected counts"):
+        abcd.pyhf_workspace(weighted)
+    empty = abcd.Regions(np.array([1.0, 1, 1, 0]), np.ones(4))
+    with pytest.raises(ValueError, match="region D of the counts holds a weight of 0"):
+        abcd.pyhf_workspace(empty)
+    with pytest.raises(ValueError, match="signal has 3 events but the regions has 4"):
+        abcd.pyhf_workspace(abcd.closure(*FOUR), [1, 2, 3])

@@ -8,7 +8,7 @@ decorrelated from the other one, `SplineDecorrelator().fit(second, first)`, is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,8 @@ class Regions:
     Attributes:
         sums: their weights in A, B, C and D, (4,).
         variances: of these sums, (4,).
-        map_error: of `predicted`, from the finite sample a decorrelator was fitted on.
+        map_error: of `predicted`, as a fraction of it: how far the finite sample that a
+            decorrelator was fitted on leaves the scores from independent.
     """
 
     sums: Floats
@@ -54,7 +55,7 @@ class Regions:
     def predicted_error(self) -> float:
         """The error of `predicted`: of the three counts, and of the map if it is known."""
         relative = (self.variances[1:] / self.sums[1:] ** 2).sum()
-        return float(np.hypot(self.predicted * np.sqrt(relative), self.map_error))
+        return abs(self.predicted) * float(np.hypot(np.sqrt(relative), self.map_error))
 
     @property
     def ratio(self) -> float:
@@ -91,7 +92,9 @@ def closure(
         cuts: On the first and the second score; an event at the cut passes.
         sample_weight: Event weights, negative ones included.
         variations: The second score from pairs of varied models, up and down
-            (`SplineDecorrelator.variations`). They give the prediction the error of the map.
+            (`SplineDecorrelator.variations`). They give the prediction the error of the map, from
+            the background in all four regions: how much observed over predicted moves. Data with
+            signal take it from simulation, `dataclasses.replace(data, map_error=...)`.
 
     Examples:
         >>> rng = np.random.default_rng(0)
@@ -100,12 +103,12 @@ def closure(
         209 observed, 191 predicted
     """
     one, two, weight = _events(first, second, sample_weight)
-    found = _count(one >= cuts[0], two >= cuts[1], weight)
-    _check_regions(found, cuts)
-    pairs = [[column(s, "variations", len(one), "first") for s in pair] for pair in variations]
-    ends = [[_count(one >= cuts[0], s >= cuts[1], weight).predicted for s in p] for p in pairs]
+    found = _passing(one, two, cuts, weight)
+    # A varied map moves A itself too, and most of all: there it knows the fewest events.
+    pairs = [[column(s, "variations", len(one), "first") for s in _pair(p)] for p in variations]
+    ends = [[_passing(one, s, cuts, weight).ratio for s in pair] for pair in pairs]
     moves = [(up - down) / 2 for up, down in ends]
-    return Regions(found.sums, found.variances, float(np.linalg.norm(moves)))
+    return replace(found, map_error=float(np.linalg.norm(moves)))
 
 
 @dataclass(frozen=True)
@@ -181,11 +184,15 @@ def contamination(
         over the one from background alone, minus one.
     """
     one, two, weight = _events(first, second, sample_weight)
-    signal = column(labels, "labels", len(one), "first") == 1
-    passing = one >= cuts[0], two >= cuts[1]
-    everything = _count(*passing, weight)
-    background = _count(*passing, np.where(signal, 0, weight))
-    _check_regions(background, cuts)
+    kinds = column(labels, "labels", len(one), "first")
+    odd = np.count_nonzero((kinds != 0) & (kinds != 1))
+    if odd:
+        raise ValueError(
+            f"labels is neither 0 nor 1 in {odd:,} of {len(kinds):,} events; expected 1 for signal "
+            "and 0 for background"
+        )
+    background = _passing(one, two, cuts, np.where(kinds == 1, 0, weight))
+    everything = _passing(one, two, cuts, weight)
     share = 1 - background.sums / everything.sums
     return share, everything.predicted / background.predicted - 1
 
@@ -194,21 +201,35 @@ def pyhf_workspace(regions: Regions, signal: ArrayLike | None = None) -> dict[st
     """Return a model for pyhf in which A is tied to the other regions: a fit gives A's background.
 
     Four channels of one bin. The background of D is a free number, B and C are that number times
-    a factor each, and A is times both. `regions` are the counts in data; those in A only count for
-    the fit of `mu`.
+    a factor each, and A is times both. If `regions` have an error of the map, it is a constrained
+    parameter of A's background, `map`.
 
     Args:
-        regions: The counts, as `closure` returns them, unweighted.
-        signal: Expected signal in A, B, C and D, scaled by `mu`; without it, none is fitted for.
+        regions: The counts in data, as `closure` returns them, unweighted.
+        signal: Expected signal in A, B, C and D, scaled by `mu`. Without it there is background
+            alone, and `mu` does nothing.
     """
     expected = np.zeros(4) if signal is None else column(signal, "signal", 4, "the regions")
+    odd = regions.sums != np.round(regions.sums)
+    if odd.any():
+        raise ValueError(
+            f"the regions hold {', '.join(f'{total:g}' for total in regions.sums)}; expected "
+            "counts of events without weights, as a fit takes them for Poisson numbers"
+        )
+    _check_control(regions.sums, "the counts")
     _, b, c, d = regions.sums
     # Where a fit starts: the factors are one at what the counts themselves say.
     nominal = {"A": regions.predicted, "B": b, "C": c, "D": d}
     factors = {"A": ("d", "b", "c"), "B": ("d", "b"), "C": ("d", "c"), "D": ("d",)}
+    up = 1 + regions.map_error
+    known = {"name": "map", "type": "normsys", "data": {"hi": up, "lo": 1 / up}}
     channels = []
     for name, content in zip(REGIONS, expected, strict=True):
-        scaled = [{"name": f"scale_{f}", "type": "normfactor", "data": None} for f in factors[name]]
+        scaled: list[dict[str, Any]] = [
+            {"name": f"scale_{f}", "type": "normfactor", "data": None} for f in factors[name]
+        ]
+        if name == "A" and regions.map_error:
+            scaled.append(known)
         samples = [{"name": "background", "data": [float(nominal[name])], "modifiers": scaled}]
         mu = [{"name": "mu", "type": "normfactor", "data": None}]
         samples.insert(0, {"name": "signal", "data": [float(content)], "modifiers": mu})
@@ -240,10 +261,30 @@ def _count(one: Mask, two: Mask, weight: Floats) -> Regions:
     return Regions(sums, np.bincount(region, weight**2, minlength=4).astype(float))
 
 
-def _check_regions(found: Regions, cuts: tuple[float, float]) -> None:
-    for name, total in list(zip(REGIONS, found.sums, strict=True))[1:]:
+def _passing(one: Floats, two: Floats, cuts: Any, weight: Floats) -> Regions:
+    """Count the regions of two cuts, and check that they predict something."""
+    if np.shape(cuts) != (2,):
+        raise ValueError(f"cuts is {cuts}; expected two, on the first and on the second score")
+    first, second = column(cuts, "cuts")
+    found = _count(one >= first, two >= second, weight)
+    _check_control(found.sums, f"the cuts {first:g} and {second:g}")
+    return found
+
+
+def _check_control(sums: Floats, where: str) -> None:
+    for name, total in zip(REGIONS[1:], sums[1:], strict=True):
         if total <= 0:
             raise ValueError(
-                f"region {name} of the cuts {cuts[0]:g} and {cuts[1]:g} holds a weight of "
-                f"{total:g}; a prediction needs events in B, C and D, so move the cuts"
+                f"region {name} of {where} holds a weight of {total:g}; a prediction needs events "
+                "in B, C and D, so move the cuts"
             )
+
+
+def _pair(variation: Any) -> tuple[ArrayLike, ArrayLike]:
+    """Return the scores of one varied pair of models."""
+    if not isinstance(variation, list | tuple) or len(variation) != 2:
+        raise ValueError(
+            "variations are not pairs of scores, up and down; expected "
+            "[(up.transform(...), down.transform(...)) for up, down in model.variations(20)]"
+        )
+    return variation[0], variation[1]

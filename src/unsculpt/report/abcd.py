@@ -18,7 +18,7 @@ from unsculpt.report.picture import Picture, Table
 from unsculpt.report.words import bare, number, with_error
 
 KEPT = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # of the background, by each cut
-VARIATIONS = 10  # of the map, for the error it gives a prediction
+VARIATIONS = 20  # of the map, for the error it gives a prediction
 
 
 def abcd_section(events: Events, attribute: str) -> Picture:
