@@ -37,8 +37,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         with _changing:
             os.replace(draft, path)
     finally:
-        draft.unlink(missing_ok=True)
-        _drafts.discard(draft)
+        with _changing:  # who is stopped waits here, and has no time to complain of a lost draft
+            draft.unlink(missing_ok=True)
+            _drafts.discard(draft)
 
 
 def abandon_drafts() -> None:

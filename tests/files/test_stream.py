@@ -1,5 +1,6 @@
 import os
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -125,3 +126,13 @@ def test_reading_ahead_is_not_far_ahead():
 
 def test_paths_are_fine(flat, save):
     assert scan(os.fspath(save(flat, "a.csv"))).columns == flat.column_names
+
+
+@pytest.mark.parametrize("name", ["a.root", "a.parquet", "a.arrow", "a.h5", "a.csv", "a.npz"])
+def test_a_file_that_is_replaced_while_it_is_read(name, save, monkeypatch):
+    monkeypatch.setattr("unsculpt.files.stream.CHUNK_BYTES", 8 * 4096)
+    mass = np.random.default_rng(0).normal(size=20_000)
+    chunks = scan(save(pa.table({"mass": mass}), name)).chunks()
+    read = [next(chunks)]
+    save(pa.table({"mass": mass[:100] + 1}), name)
+    np.testing.assert_array_equal(pa.concat_tables([*read, *chunks])["mass"], mass)

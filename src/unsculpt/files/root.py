@@ -13,6 +13,7 @@ import awkward as ak
 import pyarrow as pa
 import uproot
 from uproot.interpretation.identify import UnknownInterpretation
+from uproot.source.file import MultithreadedFileSource
 
 from unsculpt.files.arrays import to_awkward
 from unsculpt.files.formats import INSIDE, KIND, Put
@@ -34,7 +35,7 @@ class RootSource:
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """Return the types of these columns."""
-        with uproot.open(self.path) as file:
+        with _open(self.path) as file:
             empty = _table(file[self.tree].arrays(filter_name=_exactly(columns), entry_stop=0))
         return pa.schema(
             [empty.schema.field(name) for name in columns], {INSIDE: self.tree, KIND: self.kind}
@@ -42,7 +43,7 @@ class RootSource:
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""
-        with uproot.open(self.path) as file:
+        with _open(self.path) as file:
             tree = file[self.tree]
             for arrays in tree.iterate(filter_name=_exactly(columns), step_size=rows):
                 yield _table(arrays).select(list(columns))
@@ -50,7 +51,7 @@ class RootSource:
 
 def source(path: Path, inside: str) -> RootSource:
     """Look into a file."""
-    with uproot.open(path) as file:
+    with _open(path) as file:
         trees = {n: kind for n, kind in file.classnames(cycle=False).items() if kind in TREES}
         if inside and inside not in trees:
             raise ValueError(f"{path} has no tree {inside!r}; it has {', '.join(trees) or 'none'}")
@@ -89,6 +90,11 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
         except (TypeError, ValueError, NotImplementedError) as error:
             raise ValueError(f"ROOT cannot hold these columns: {error}") from None
         yield lambda table: tree.extend(ak.Array(arrays(table)) if ntuple else arrays(table))
+
+
+def _open(path: Path) -> Any:
+    """Open a file once: by itself uproot asks for the name at each read, whatever is there then."""
+    return uproot.open(path, handler=MultithreadedFileSource)
 
 
 def _collections(schema: pa.Schema) -> dict[str, tuple[str, list[str]]]:
