@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -181,19 +180,22 @@ class Graph:
 
     def interpolate(self, axes: list[tuple[Floats, Value]], table: Floats) -> Value:
         """Return a table at these places, linear between the nodes along every axis."""
+        entries, corner, ways = self.constant(table.ravel()), self.constant(np.int64(0)), []
         strides = np.array(table.strides) // table.itemsize
-        corner, shares = self.constant(np.int64(0)), []
         for (nodes, value), stride in zip(axes, strides, strict=True):
             left = self.count_below(nodes[1:-1], value)
             corner = corner + left * stride
-            shares.append((value - self.take(nodes[:-1], left)) / self.take(np.diff(nodes), left))
-        total, entries = self.constant(0.0), self.constant(table.ravel())
-        for ends in product((0, 1), repeat=len(axes)):
-            term = self.take(entries, corner + strides @ ends)
-            for end, share in zip(ends, shares, strict=True):
-                term = term * (share if end else 1 - share)
-            total = total + term
-        return total
+            share = (value - self.take(nodes[:-1], left)) / self.take(np.diff(nodes), left)
+            ways.append((stride, share))
+
+        def mixed(here: Value, ways: list[tuple[np.int64, Value]]) -> Value:
+            if not ways:
+                return self.take(entries, here)
+            (stride, share), *others = ways
+            low, high = mixed(here, others), mixed(here + stride, others)
+            return low + share * (high - low)
+
+        return mixed(corner, ways)
 
     def softplus(self, x: Value) -> Value:
         """Return log(1 + exp x), which onnxruntime does not have in double precision."""

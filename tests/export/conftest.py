@@ -140,6 +140,15 @@ def spline(channels):
 
 
 @pytest.fixture(scope="session")
+def plane():
+    """A spline of two attributes, with NaN outside."""
+    toy = toys.two_attributes(EVENTS, 0, seed=1)
+    protected = dict(zip(("mass", "pt"), toy.protected.T, strict=True))
+    model = SplineDecorrelator(outside="nan").fit(toy.score, pd.DataFrame(protected))
+    return Case(model, {"score": toy.score}, protected)
+
+
+@pytest.fixture(scope="session")
 def quantile(tagger):
     """Steps, read from a table."""
     model = QuantileDecorrelator(members=2, epochs=2, batch_size=250)

@@ -24,6 +24,7 @@ SLOW = [
     "ddt",
     "chain",
 ]
+CLING = ["tagger", "spline", "plane"]
 CASES = ["knn", *(pytest.param(x, marks=pytest.mark.slow) for x in SLOW)]
 
 
@@ -93,10 +94,14 @@ def test_agrees_at_and_beyond_everything_special(name, request, compiler, tmp_pa
 
 
 @pytest.mark.slow
-def test_agrees_on_a_million_events(tagger, compiler, tmp_path):
-    scores, protected = tagger.hard_events(1_000_000)
-    flat = header_of(tagger, tmp_path, compiler)(scores | protected)
-    np.testing.assert_allclose(flat, tagger.transform(scores, protected), rtol=0, atol=1e-12)
+@pytest.mark.parametrize("name", ["tagger", "marked", "spline", "plane"])
+def test_agrees_on_a_million_events(name, request, compiler, tmp_path):
+    """Flow and spline; with text, with two attributes, and with NaN outside."""
+    case = request.getfixturevalue(name)
+    scores, protected = case.hard_events(1_000_000)
+    flat = header_of(case, tmp_path, compiler)(scores | protected)
+    np.testing.assert_allclose(flat, case.transform(scores, protected), rtol=0, atol=1e-9)
+    assert np.isnan(flat).any() == (case.model.outside == "nan")
 
 
 def test_raise_throws(knn, tmp_path):
@@ -190,10 +195,15 @@ class TestFile:
         np.testing.assert_allclose(run(columns)[0], model.transform(score, table), atol=1e-12)
 
 
-def test_in_cling(knn, tmp_path):
+@pytest.mark.parametrize("name", ["knn", *(pytest.param(x, marks=pytest.mark.slow) for x in CLING)])
+def test_in_cling(name, request, tmp_path):
     cppyy = pytest.importorskip("cppyy")
-    to_cpp(knn.model, tmp_path / "in_cling.hpp")
-    cppyy.include(str(tmp_path / "in_cling.hpp"))
-    score, mass = knn.scores["score"][:100], knn.protected["protected"][:100]
-    flat = [cppyy.gbl.in_cling.flat(*event) for event in zip(score, mass, strict=True)]
-    np.testing.assert_allclose(flat, knn.model.transform(score, mass), rtol=0, atol=1e-12)
+    case = request.getfixturevalue(name)
+    to_cpp(case.model, tmp_path / f"{name}_in_cling.hpp")
+    cppyy.include(str(tmp_path / f"{name}_in_cling.hpp"))
+    flat = getattr(cppyy.gbl, f"{name}_in_cling").flat
+    scores, protected = case.hard_events(300)
+    columns = [x.tolist() for x in (scores | protected).values()]
+    found = [flat(*event) for event in zip(*columns, strict=True)]
+    (want,) = case.transform(scores, protected)
+    np.testing.assert_allclose(found, want, rtol=0, atol=1e-9)

@@ -21,6 +21,8 @@ WORDS = """
     thread_local throw true try typedef typeid typename union unsigned using virtual void volatile
     wchar_t while xor xor_eq"""
 LONGEST = 300  # of an expression that is written where it is used
+LARGE = 2**16  # numbers of a table that is packed
+MOST = 2**32 - 1
 BINARY = {
     "Add": "+",
     "Sub": "-",
@@ -73,8 +75,12 @@ def number(value: Any) -> str:
 class Steps:
     """Prints a graph for one event: all shapes are known, and an array of one is a number.
 
+    Large tables are whole numbers of 32 bits, equal steps from their least entry to the largest.
+    That is exact to 1.2e-10 of their range, and half as much to compile and to fetch from memory.
+
     Attributes:
         arguments: the names of the inputs in C++, and their types.
+        packed: the least entry of each large table, and the step.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -103,6 +109,12 @@ class Steps:
             self.types[node.output] = self._type(node)
             if node.operation in ("Unsqueeze", "Squeeze"):  # the same numbers
                 self.names[node.output] = self.names.get(node.inputs[0], node.inputs[0])
+        self.packed = {
+            name: (float(array.min()), float(np.ptp(array)) / MOST)
+            for name, array in graph.constants.items()
+            if array.size > LARGE
+            and all(x.inputs[0] == name and x.operation == "Gather" for x in self.users[name])
+        }
 
     def _shape(self, node: Node) -> tuple[int, ...]:
         shapes, options = [self.shapes[x] for x in node.inputs], node.options
@@ -158,7 +170,11 @@ class Steps:
         name, several = self.names.get(name, name), self.size(name) > 1
         if name in self.graph.constants and not several:
             return number(self.graph.constants[name].ravel()[0])
-        return f"{name}[{index}]" if several else name
+        entry = f"{name}[{index}]" if several else name
+        if name in self.packed:
+            low, unit = map(number, self.packed[name])
+            return f"{low} + {unit} * {entry}"
+        return entry
 
     def at(self, name: str, indices: Sequence[str]) -> str:
         """Return the entry at some indices, of which an array of fewer axes has the last."""
@@ -180,8 +196,12 @@ class Steps:
                 array = np.append(array, 3 * [np.inf])
             elif name not in self.needed or array.size == 1:
                 continue
+            kind = KINDS[array.dtype.kind]
+            if name in self.packed:
+                low, unit = self.packed[name]
+                kind, array = "std::uint32_t", np.rint((array - low) / unit).astype(np.int64)
             items = ",".join(map(number, array.ravel()))
-            yield f"inline constexpr {KINDS[array.dtype.kind]} {name}[{array.size}] = {{{items}}};"
+            yield f"inline constexpr {kind} {name}[{array.size}] = {{{items}}};"
         for node in self.nodes:
             if node.operation == "CountBelow":
                 knots = self.graph.constants[node.inputs[0]]
