@@ -1,16 +1,28 @@
 """Sphinx builds the documentation with this: `sphinx-build -W docs build/docs`."""
 
+import sys
 from importlib import metadata
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # for commands.py
 
 project = "unsculpt"
 author = "the unsculpt developers"
 copyright = "the unsculpt developers"
 release = metadata.version("unsculpt")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = [
+    "commands",
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
 exclude_patterns = ["figures"]
 html_theme = "furo"
-html_title = "unsculpt"
+html_title = f"unsculpt {release}"
+smartquotes = False  # --option is no dash
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
