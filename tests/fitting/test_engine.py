@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+import rich.progress
 
 from unsculpt.fitting import fit
-from unsculpt.fitting.progress import EpochProgress
 
 
 class Line(eqx.Module):
@@ -296,10 +296,10 @@ def test_a_batch_larger_than_the_data_is_the_data(points):
 
 
 def test_ctrl_c_is_raised(points, monkeypatch):
-    def interrupt(self, loss):
+    def interrupt(*arguments, **values):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(EpochProgress, "advance", interrupt)
+    monkeypatch.setattr(rich.progress.Progress, "update", interrupt)
     with pytest.raises(KeyboardInterrupt):
         fit_line(points, epochs=3)
 

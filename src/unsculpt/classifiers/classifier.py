@@ -301,7 +301,10 @@ def fit_many(
     >>> len(fit_many(dnns, X, y, protected=mass))
     4
     """
-    from unsculpt.classifiers.training import train
+    from unsculpt.progress import progress
+
+    with progress("Loading JAX"):
+        from unsculpt.classifiers.training import train
 
     sample = Sample.checked(X, y, protected, sample_weight)
     groups: dict[Recipe, list[Classifier]] = {}

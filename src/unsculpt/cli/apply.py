@@ -24,7 +24,6 @@ from unsculpt.cli.shared import (
     know_folds,
     load_decorrelator,
     print_json,
-    progress,
 )
 
 if TYPE_CHECKING:
@@ -112,6 +111,7 @@ def apply(
     with explained(quiet=quiet):
         from unsculpt import files
         from unsculpt.atomic import keep_inputs
+        from unsculpt.progress import progress
 
         stream = files.scan(*events)
         for _, target in files.targets(stream, output):

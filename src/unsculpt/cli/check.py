@@ -28,7 +28,6 @@ from unsculpt.cli.shared import (
     SomeEvents,
     explained,
     print_json,
-    progress,
     warn_of_low_auc,
 )
 
@@ -132,6 +131,7 @@ def check(
     """  # noqa: D301
     with explained(quiet=quiet):
         from unsculpt.files import read_sample, scan_samples
+        from unsculpt.progress import progress
 
         if not signal and not signal_files:
             raise ValueError("it is not said which events are signal; expected --signal or files")

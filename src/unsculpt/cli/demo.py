@@ -66,6 +66,7 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
     from unsculpt.datasets.generator.window import MASS
     from unsculpt.inputs import Columns
     from unsculpt.plots import before_after
+    from unsculpt.progress import progress
     from unsculpt.report import write_report
 
     train, test = load_jets("train"), load_jets("test")
@@ -75,7 +76,8 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
 
     start = time.perf_counter()
     tagger = HistGradientBoostingClassifier(random_state=seed)
-    with threadpool_limits(1):  # where cores are shared, two of its threads take ten times longer
+    # Where cores are shared, two of its threads take ten times longer.
+    with threadpool_limits(1), progress("Training boosted trees"):
         tagger.fit(train.features[~aside], train.label[~aside])
         unseen, raw = (
             tagger.predict_proba(features)[:, 1]
@@ -84,7 +86,8 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
     console.print(f"Trained boosted trees on {np.sum(~aside):,} W and QCD jets {_since(start)}.")
 
     start = time.perf_counter()
-    spline = SplineDecorrelator().fit(unseen, Columns(mass=train.mass[aside]))
+    with progress("Fitting the spline"):
+        spline = SplineDecorrelator().fit(unseen, Columns(mass=train.mass[aside]))
     console.print(f"Fitted the spline on {np.sum(aside):,} other QCD jets {_since(start)}.")
 
     start = time.perf_counter()

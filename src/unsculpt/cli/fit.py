@@ -36,7 +36,6 @@ from unsculpt.cli.shared import (
     cluster_if_any,
     explained,
     print_json,
-    progress,
     warn_of_low_auc,
 )
 
@@ -210,6 +209,7 @@ def fit(
     with explained(quiet=quiet):
         from unsculpt.atomic import keep_inputs
         from unsculpt.files import ROW, cluster, read_sample, scan_samples
+        from unsculpt.progress import progress
 
         stream = scan_samples(events or [], background_files or [], signal_files or [])
         keep_inputs(output, *(location.path for location in stream.locations))
@@ -258,15 +258,16 @@ def fit(
             notes += suggest_categories(sample, source)
             start = time.perf_counter()
             # Only splines can count on a cluster: there is no other way to fall back to.
-            model: Any = _fit(
-                "spline" if to_count else method,
-                folds,
-                to_fit,
-                parameters,
-                chosen=categorical or (),
-                outside=outside,
-                seed=seed,
-            )
+            with progress("Fitting"):
+                model: Any = _fit(
+                    "spline" if to_count else method,
+                    folds,
+                    to_fit,
+                    parameters,
+                    chosen=categorical or (),
+                    outside=outside,
+                    seed=seed,
+                )
             fitted_on = len(to_fit.scores)
             if client is not None and to_count:
                 with progress("Counting", to_count.rows) as advance:
@@ -302,10 +303,11 @@ def fit(
         if held.any():
             from unsculpt.cli.judging import decorrelated, judge, verdicts
 
-            unseen = sample[held | ~background_events]
-            judged_on = model, unseen, decorrelated(model, unseen)
-            answer["judged"] = _unless_impossible(judge, *judged_on)
-            found: list[Verdict] = _unless_impossible(verdicts, *judged_on)
+            with progress("Judging"):
+                unseen = sample[held | ~background_events]
+                judged_on = model, unseen, decorrelated(model, unseen)
+                answer["judged"] = _unless_impossible(judge, *judged_on)
+                found: list[Verdict] = _unless_impossible(verdicts, *judged_on)
             answer["flatness"] = [verdict.plain() for verdict in found]
             lines = [verdict.line for verdict in found]
             # What is flat within the error of the map says already what helps.

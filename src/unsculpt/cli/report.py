@@ -29,7 +29,6 @@ from unsculpt.cli.shared import (
     know_folds,
     load_decorrelator,
     print_json,
-    progress,
     said,
     warn_of_low_auc,
 )
@@ -206,6 +205,8 @@ def report(
         if "blind" in source:
             notes.append(f"events with {source['blind']} are left out, as the fit was blinded")
         said("Warning", notes)
+        from unsculpt.progress import progress
+
         with progress("Reading", stream.rows) as advance:
             sample = files.read_sample(stream, source, nan=nan, advance=advance)
         if signal and not sample.label.any():
@@ -215,36 +216,33 @@ def report(
             )
         notes += warn_of_low_auc(sample, source["score"])
 
-        from rich.console import Console
-
         from unsculpt.inputs import Columns
         from unsculpt.report import write_report
 
         folder = figures or str(Path(output).with_suffix("")) + "-figures"
-        with Console(stderr=True).status("Judging and drawing"):
-            numbers = write_report(
-                output,
-                models if others else fitted,
-                sample.scores,
-                Columns(zip(names, sample.protected.values(), strict=True)),
-                sample.label,
-                sample_weight=sample.weight,
-                event=sample.event,
-                score_name=", ".join(called[name] for name in source["score"]),
-                names=[called[name] for name in sample.protected],
-                bins=edges,
-                title=title,
-                abcd=dict(zip(source["protected"], names, strict=True)).get(abcd or "", abcd),
-                figures=folder,
-                notes=notes,
-                provenance={
-                    "Model file": ", ".join([model, *(others or [])]),
-                    "Columns": "; ".join(f"{role} {_text(text)}" for role, text in source.items()),
-                    "Files": ", ".join(map(str, stream.locations)),
-                    "Left out": f"{sample.dropped:,} events that were NaN or infinite",
-                    "Command": shlex.join(["unsculpt", *sys.argv[1:]]),
-                },
-            )
+        numbers = write_report(
+            output,
+            models if others else fitted,
+            sample.scores,
+            Columns(zip(names, sample.protected.values(), strict=True)),
+            sample.label,
+            sample_weight=sample.weight,
+            event=sample.event,
+            score_name=", ".join(called[name] for name in source["score"]),
+            names=[called[name] for name in sample.protected],
+            bins=edges,
+            title=title,
+            abcd=dict(zip(source["protected"], names, strict=True)).get(abcd or "", abcd),
+            figures=folder,
+            notes=notes,
+            provenance={
+                "Model file": ", ".join([model, *(others or [])]),
+                "Columns": "; ".join(f"{role} {_text(text)}" for role, text in source.items()),
+                "Files": ", ".join(map(str, stream.locations)),
+                "Left out": f"{sample.dropped:,} events that were NaN or infinite",
+                "Command": shlex.join(["unsculpt", *sys.argv[1:]]),
+            },
+        )
     flatness = numbers[1].flatness
     if as_json:
         answer = {"report": output, "figures": folder, "rows": sample.rows, "notes": notes}

@@ -1,10 +1,11 @@
-"""What the commands share: options, errors in one line, progress."""
+"""What the commands share: options, errors in one line."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -198,7 +199,13 @@ def explained(*, quiet: bool = False) -> Iterator[None]:
     if quiet:
         os.environ["TTY_COMPATIBLE"] = "0"  # no progress bars, not from the library either
     try:
-        yield
+        if quiet or not sys.stderr.isatty():
+            yield
+            return
+        from unsculpt.progress import progress
+
+        with progress("Loading"):  # until the work itself says what it does
+            yield
     except (OSError, ValueError, ModuleNotFoundError) as error:
         typer.echo(f"Error: {printable(' '.join(str(error).split()))}", err=True)
         raise typer.Exit(1) from None
@@ -214,22 +221,6 @@ def cluster_if_any(scheduler: str | None, workers: int | None) -> Iterator[Clien
 
     with connected(scheduler, workers) as client:
         yield client
-
-
-@contextmanager
-def progress(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a bar on stderr where somebody watches; give the function that moves it on."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-    from rich.progress import TimeRemainingColumn as TimeLeft
-
-    console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(show_speed=True)
-    with Progress(
-        *columns, TimeLeft(), console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda steps: bar.advance(task, steps)
 
 
 def print_json(answer: dict[str, Any]) -> None:

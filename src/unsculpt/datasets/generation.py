@@ -6,10 +6,11 @@ import signal
 import time
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from unsculpt.atomic import abandon_drafts
+from unsculpt.progress import progress
 
 if TYPE_CHECKING:
     from unsculpt.datasets.generator.detector import Detector
@@ -90,26 +91,21 @@ def _run(parts: "list[Part]", folder: Path, workers: int) -> None:
     resumed = total - sum(part.jets for part in missing)
     context = multiprocessing.get_context("spawn")  # a fork would share Pythia's and Rich's state
     counter = context.Value("q", 0)
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]:.0f} jets/s"), TimeRemainingColumn(),
-    )  # fmt: skip
-    start, console = time.monotonic(), Console(stderr=True)
+    start, told = time.monotonic(), 0
     with (
-        Progress(
-            *columns, speed_estimate_period=300, console=console, disable=not console.is_terminal
-        ) as progress,
+        progress("Generating", total, "jets") as advance,
         ProcessPoolExecutor(workers, context, _start_worker, (counter,)) as pool,
     ):
-        bar = progress.add_task("jets", total=total, completed=resumed, rate=0.0)
+        advance(resumed)
         pending = {pool.submit(_work, part, folder) for part in missing}
         try:
             while pending:
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
-                rate = counter.value / (time.monotonic() - start)
-                progress.update(bar, completed=resumed + counter.value, rate=rate)
+                now = counter.value
+                advance(now - told, note=f"{now / (time.monotonic() - start):.0f} jets/s")
+                told = now
         except BaseException:  # also an interruption: what has not started never will
             pool.shutdown(cancel_futures=True)
             raise
@@ -119,7 +115,15 @@ def _start_worker(counter: Any) -> None:
     global _done
     _done = counter
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent alone tells of an interruption
+    Thread(target=_follow, daemon=True).start()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # C++ banners would go through the progress bar
+
+
+def _follow() -> None:
+    """End with the parent: a worker that waits for its next part does not see it go."""
+    multiprocessing.parent_process().join()  # type: ignore[union-attr]
+    abandon_drafts()
+    os._exit(1)
 
 
 def _work(part: "Part", folder: Path) -> None:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from unsculpt.devices import share_out
 from unsculpt.fitting.order import EventOrder
-from unsculpt.fitting.progress import EpochProgress
+from unsculpt.progress import progress
 
 Model = TypeVar("Model", bound=eqx.Module)
 Loss = Callable[[Any, Any, Array, Any], Array]
@@ -122,7 +122,8 @@ def fit(
     validation_size = held_out // max(1, held_out // batch_size)
     validation_batches = _batches(order.held_out, validation_size) if held_out else None
     batches = _batches(order.first, batch_size)
-    with EpochProgress(title, epochs) as progress:
+    with progress(title, epochs, "epochs") as advance:
+        advance(0, note="compiling")
         for epoch in range(epochs):
             phase = (np.arange(epoch * steps, (epoch + 1) * steps) / (epochs * steps)).astype("f4")
             rates = jnp.asarray(learning_rate * (1 + np.cos(np.pi * phase)) / 2)
@@ -139,6 +140,8 @@ def fit(
                 data,
                 rates,
             )
+            if epoch == 0:
+                advance(0)  # compiled
             # The device is at work: shuffle for the next epoch before waiting for this one.
             if epoch + 1 < epochs:
                 batches = _batches(order.draw(), batch_size)
@@ -159,7 +162,7 @@ def fit(
                 lowest = jnp.where(better, value, lowest)
                 best = jax.tree.map(_choose(better), parameters, best)
                 best_epoch = np.where(better, epoch, best_epoch)
-            progress.advance(float(np.mean(value)))
+            advance(1, note=f"loss {np.mean(value):.4f}")
     if keep == "last":
         best, best_epoch = parameters, np.full(members, epochs - 1)
     model = eqx.combine(jax.device_get(best), static)

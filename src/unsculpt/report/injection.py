@@ -30,6 +30,7 @@ from unsculpt.metrics import signal_window
 from unsculpt.metrics._inputs import check_class
 from unsculpt.metrics.bumps import fit_sidebands, polynomials, smooth_order
 from unsculpt.metrics.separation import highest_cut
+from unsculpt.progress import progress
 from unsculpt.report.map_error import knows_its_error
 
 BINS = 50
@@ -138,10 +139,12 @@ def inject_signal(
         own = _mixed(weight[to_fit], label[to_fit], strength)
         rows = np.flatnonzero(to_fit)[own > 0]
         model = clone(decorrelator)
+        title = f"Fitting with {strength:.2%} signal" if strength else "Fitting without signal"
         for part in models_of([getattr(model, "decorrelator", model)]):
             if isinstance(part, Decorrelator):
                 part.outside = "clip"  # one half has the heaviest event
-        return model.fit(values[rows], table[rows], sample_weight=own[own > 0])
+        with progress(title):
+            return model.fit(values[rows], table[rows], sample_weight=own[own > 0])
 
     def flat(model: Any) -> Floats:
         with warnings.catch_warnings():

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from unsculpt.atomic import atomic_write
 from unsculpt.decorrelators import Decorrelator
+from unsculpt.progress import progress
 from unsculpt.report.abcd import abcd_section
 from unsculpt.report.events import Events
 from unsculpt.report.page import page
@@ -85,14 +86,23 @@ def write_report(
     True
     >>> folder.cleanup()
     """
-    with atomic_write(path) as draft:  # which refuses a bad path before the work
+    with (
+        atomic_write(path) as draft,  # which refuses a bad path before the work
+        progress("Transforming the events") as advance,
+    ):
         events = Events.prepare(model, scores, protected, labels, sample_weight, names, bins, event)
         called = [axis.name for axis in events.axes]
+        advance(0, title="Judging")
         test = CutTests(events)
         numbers = summary(events, efficiency, test)
-        drawn = list(pictures(events, efficiency))
+        advance(0, title="Drawing")
+        drawn = []
+        for picture in pictures(events, efficiency):
+            drawn.append(picture)
+            advance(0, title=f"Drawing, {len(drawn)} done")
         if abcd is not None:
             drawn.append(abcd_section(events, abcd))
+        advance(0, title="Writing the page")
         for picture in drawn:  # laid out once, not for each of its files
             if layout := picture.figure.get_layout_engine():
                 layout.execute(picture.figure)
@@ -119,7 +129,9 @@ def write_report(
 
 def _write_figures(drawn: list[Picture], folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    for picture in drawn:
-        for ending in ("pdf", "png"):
+    names = [(picture, ending) for picture in drawn for ending in ("pdf", "png")]
+    with progress("Writing figures", len(names), "files") as advance:
+        for picture, ending in names:
             with atomic_write(folder / f"{picture.slug}.{ending}") as draft:
                 picture.figure.savefig(draft, dpi=200)
+            advance()

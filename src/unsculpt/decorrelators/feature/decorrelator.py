@@ -107,7 +107,10 @@ class FeatureDecorrelator(Decorrelator):
             labels: (n,), for a base distribution by class; the smallest is background. Without
                 them all events should be background.
         """
-        from unsculpt.decorrelators.feature.flow import train
+        from unsculpt.progress import progress
+
+        with progress("Loading JAX"):
+            from unsculpt.decorrelators.feature.flow import train
 
         check_training(self)
         columns, protected, weight = self._check_fit(features, protected, sample_weight, "features")

@@ -131,8 +131,11 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
             protected: (n,) or (n, a) numbers, or a table with named columns.
             sample_weight: (n,), negative weights included.
         """
-        from unsculpt.decorrelators.flow.ensemble import train
-        from unsculpt.fitting.parameters import parameters_of
+        from unsculpt.progress import progress
+
+        with progress("Loading JAX"):
+            from unsculpt.decorrelators.flow.ensemble import train
+            from unsculpt.fitting.parameters import parameters_of
 
         self._check_parameters()
         columns, protected, weight = self._check_fit(scores, protected, sample_weight)

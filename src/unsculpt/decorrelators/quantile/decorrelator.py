@@ -131,8 +131,11 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
             protected: (n,) or (n, a) numbers, or a table with named columns.
             sample_weight: (n,), negative weights included: the weighted loss is minimised.
         """
-        from unsculpt.decorrelators.quantile.network import train
-        from unsculpt.fitting.parameters import parameters_of
+        from unsculpt.progress import progress
+
+        with progress("Loading JAX"):
+            from unsculpt.decorrelators.quantile.network import train
+            from unsculpt.fitting.parameters import parameters_of
 
         check_training(self)
         if self.recipe not in ("smooth", "paper"):

@@ -118,7 +118,10 @@ class TransportDecorrelator(Decorrelator):
             protected: (n,) or (n, a) numbers, or a table with named columns.
             sample_weight: (n,), negative weights included.
         """
-        from unsculpt.decorrelators.transport.map import TransportMap
+        from unsculpt.progress import progress
+
+        with progress("Loading JAX"):
+            from unsculpt.decorrelators.transport.map import TransportMap
 
         check_training(self)
         for name, known in (("base", get_args(Base)), ("loss", get_args(Loss))):
