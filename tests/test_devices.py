@@ -156,6 +156,19 @@ sys.exit(99 if code is None else code)
 
 
 @pytest.mark.slow
+def test_blas_has_one_thread_until_the_last_has_left():
+    def threads():
+        return [library.num_threads for library in devices._Blas.controller().lib_controllers]
+
+    before = threads()
+    assert before
+    with devices.one_blas_thread():
+        with devices.one_blas_thread():
+            assert threads() == [1] * len(before)
+        assert threads() == [1] * len(before)
+    assert threads() == before
+
+
 def test_a_fork_works_or_is_refused_at_once():
     child = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True)
     assert child.returncode == 0, child.stderr

@@ -6,6 +6,16 @@ import pytest
 from unsculpt.decorrelators.flow.evaluation import inverse_of_mean, layers_of, mean_cdf
 
 
+def halved(cdf, level, low, high):
+    """Return where an increasing function has a level, slowly, but nothing can go wrong."""
+    low, high = np.full_like(level, low), np.full_like(level, high)
+    for _ in range(50):
+        middle = (low + high) / 2
+        below = cdf(middle) < level
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return (low + high) / 2
+
+
 @pytest.fixture(scope="module", params=["ours", pytest.param("paper", marks=pytest.mark.slow)])
 def flows(request):
     from unsculpt.decorrelators.flow.ensemble import _new, evaluate, restore
@@ -34,11 +44,30 @@ def test_the_inverse_leads_back(flows):
     np.testing.assert_allclose(mean_cdf(recipe, layers, place, features), level, atol=1e-12)
 
 
+def test_the_inverse_is_what_halving_finds(flows):
+    recipe, layers, level, features, _ = flows
+    some = slice(512)
+    level = np.concatenate([10.0 ** -np.arange(1, 7), 1 - 10.0 ** -np.arange(1, 7), level])[some]
+    expected = halved(lambda x: mean_cdf(recipe, layers, x, features[some]), level, 0, 1)
+    found = inverse_of_mean(recipe, layers, level, features[some])
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_levels_that_no_score_has_give_the_ends(flows):
+    recipe, layers, _, features, _ = flows
+    ends = inverse_of_mean(recipe, layers, np.array([0.0, 1e-300, 1.0]), features[:3])
+    np.testing.assert_allclose(ends, [0, 0, 1], atol=1e-15)
+
+
 def test_one_event_gets_what_it_gets_among_many(flows):
     recipe, layers, level, features, _ = flows
     together = mean_cdf(recipe, layers, level, features)
-    for event in (0, 1, 255, 256, 1_999):
+    for event in (0, 1, 17, 255, 256, 511, 1_000, 1_999):
         alone = mean_cdf(recipe, layers, level[[event]], features[[event]])
+        assert alone[0] == together[event]
+    together = inverse_of_mean(recipe, layers, level, features)
+    for event in (0, 1, 1_999):
+        alone = inverse_of_mean(recipe, layers, level[[event]], features[[event]])
         assert alone[0] == together[event]
 
 
