@@ -9,6 +9,7 @@ from unsculpt.decorrelators.feature import FeatureDecorrelator
 from unsculpt.decorrelators.flow import FlowDecorrelator
 from unsculpt.decorrelators.knn import KNNDecorrelator
 from unsculpt.decorrelators.move import Moved
+from unsculpt.decorrelators.odds import OddsDecorrelator
 from unsculpt.decorrelators.quantile import QuantileDecorrelator
 from unsculpt.decorrelators.spline import SplineDecorrelator
 from unsculpt.decorrelators.table import TableDecorrelator
@@ -25,6 +26,7 @@ __all__ = [
     "KNNDecorrelator",
     "MisfitWarning",
     "Moved",
+    "OddsDecorrelator",
     "QuantileDecorrelator",
     "ScoreDecorrelator",
     "SplineDecorrelator",

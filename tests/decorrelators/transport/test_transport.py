@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.linalg import helmert, sqrtm
 from scipy.special import softmax
-from scipy.stats import kstest
+from scipy.stats import beta, kstest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -31,7 +31,8 @@ def train():
     return toys.three_classes(5_000, 0, seed=1)
 
 
-OTHERS = (pytest.param(name, marks=pytest.mark.slow) for name in ("source", "source by transport"))
+SLOW = "source", "simplex", "source by transport"
+OTHERS = (pytest.param(name, marks=pytest.mark.slow) for name in SLOW)
 
 
 @pytest.fixture(scope="module", params=["normal", *OTHERS])
@@ -84,7 +85,7 @@ def test_probabilities_become_those_without_the_drift(fitted):
     if model.base == "normal":
         assert distance[b].mean() < 0.09
         assert distance[~b].mean() < 0.15
-    else:  # the source is not normal
+    else:  # the others are not normal
         assert distance[b].mean() > 0.2
 
 
@@ -168,6 +169,20 @@ def test_the_source_keeps_its_distribution(fitted):
         for before, after in zip(plane(toy.score[b]).T, plane(moved[b]).T, strict=True)
     ]
     assert max(statistics) < 0.03 if model.base == "source" else max(statistics) > 0.03
+
+
+def test_the_simplex_is_filled_evenly(fitted):
+    """Each probability as the even distribution has it, and at each mass; of the inside too."""
+    model, toy, moved = fitted
+    if model.base != "simplex":
+        pytest.skip("of the simplex")
+    mass = toy.protected[toy.background]
+    for part in (mass < 80, mass >= 80):
+        here = moved[toy.background][part]
+        for k in range(3):
+            assert kstest(here[:, k], beta(1, 2).cdf).statistic < 0.05
+            share = here[:, k] / (here[:, k] + here[:, k - 1])
+            assert kstest(share, "uniform").statistic < 0.05
 
 
 def test_the_way_back_leads_back(fitted):
@@ -287,8 +302,9 @@ def test_all_that_a_loaded_model_does_gives_the_same_bytes(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"base": "gauss"}, "base is 'gauss'; expected one of normal, source, ball, cube"),
+        ({"base": "gauss"}, "base is 'gauss'; expected one of normal, source, simplex, ball, cube"),
         ({"base": "ball"}, "comes back as probabilities, which base='ball' has not"),
+        ({"base": "simplex", "plane": True}, "base='simplex' is for probabilities, and scores"),
         ({"loss": "dual"}, "loss is 'dual'; expected one of likelihood, transport"),
         ({"base": "cube", "loss": "transport"}, "loss='transport' cannot promise to stay inside"),
         ({"members": 0}, "members is 0; expected a whole number"),
@@ -296,8 +312,10 @@ def test_all_that_a_loaded_model_does_gives_the_same_bytes(fitted, tmp_path):
     ],
 )
 def test_bad_settings_are_named(settings, message, quick, few):
+    settings = dict(settings)
+    scores = plane(few.score) if settings.pop("plane", False) else few.score
     with pytest.raises(ValueError, match=message):
-        quick(few.score, few.protected, **settings)
+        quick(scores, few.protected, **settings)
 
 
 def test_bad_events_are_named(rough, few):

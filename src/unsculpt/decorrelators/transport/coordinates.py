@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 from scipy.linalg import helmert
-from scipy.special import gammainc, gammaincinv, ndtr, ndtri, softmax
+from scipy.special import gammainc, gammaincinv, gammaln, log_softmax, ndtr, ndtri, softmax
 
 from unsculpt.inputs import Floats
 
-Base = Literal["normal", "source", "ball", "cube"]
+Base = Literal["normal", "source", "simplex", "ball", "cube"]
 
 # Classifiers round small probabilities to zero, whose logarithm is no place to go.
 SMALLEST = 1e-12
@@ -53,7 +53,7 @@ class VectorCoordinates:
     def inverse(self, coordinates: Floats) -> Floats:
         """Return the scores at these coordinates."""
         plane = coordinates * self.scale + self.centre
-        return softmax(plane @ helmert(plane.shape[1] + 1), axis=1) if self.simplex else plane
+        return probabilities(plane) if self.simplex else plane
 
     def log_volume(self, scores: Floats) -> Floats:
         """Return the log of the volume of the coordinates over that of the scores.
@@ -62,7 +62,7 @@ class VectorCoordinates:
         """
         volume = np.full(len(scores), -np.log(self.scale).sum())
         if self.simplex:
-            volume -= np.log(_clipped(scores)).sum(axis=1) + np.log(scores.shape[1]) / 2
+            volume -= log_probabilities(scores).sum(axis=1) + np.log(scores.shape[1]) / 2
         return volume
 
 
@@ -98,10 +98,33 @@ def to_normal(even: Floats, base: Base) -> Floats:
     return np.asarray(even / np.maximum(radius, np.finfo(float).tiny) * far)
 
 
-def _clipped(scores: Floats) -> Floats:
-    return np.maximum(scores, SMALLEST)
+def log_probabilities(scores: Floats) -> Floats:
+    """Return the logs of probabilities, none of which counts as zero."""
+    return np.asarray(np.log(np.maximum(scores, SMALLEST)))
 
 
 def log_ratios(scores: Floats) -> Floats:
     """Return the isometric log-ratios of probabilities, (n, classes - 1)."""
-    return np.asarray(np.log(_clipped(scores)) @ helmert(scores.shape[1]).T)
+    return np.asarray(log_probabilities(scores) @ helmert(scores.shape[1]).T)
+
+
+def probabilities(plane: Floats) -> Floats:
+    """Return the probabilities with these isometric log-ratios."""
+    return np.asarray(softmax(plane @ helmert(plane.shape[1] + 1), axis=1))
+
+
+def log_density(plane: Floats, base: Base) -> Floats:
+    """Return the log density of the base, in the plane where the map ends."""
+    d = plane.shape[1]
+    if base != "simplex":
+        return np.asarray(-(plane**2 + np.log(2 * np.pi)).sum(axis=1) / 2)
+    logs = log_softmax(plane @ helmert(d + 1), axis=1)
+    return np.asarray(logs.sum(axis=1) + gammaln(d + 1) + np.log(d + 1) / 2)
+
+
+def draw(events: int, dimensions: int, base: Base, seed: int) -> Floats:
+    """Draw from the base, in the plane where the map ends."""
+    rng = np.random.default_rng(seed)
+    if base == "simplex":
+        return log_ratios(rng.dirichlet(np.ones(dimensions + 1), size=events))
+    return rng.normal(size=(events, dimensions))

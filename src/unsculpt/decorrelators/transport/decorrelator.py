@@ -17,8 +17,12 @@ from unsculpt.decorrelators.common.training import check_training, summary_of, t
 from unsculpt.decorrelators.transport.coordinates import (
     Base,
     VectorCoordinates,
+    draw,
     from_normal,
+    log_density,
+    log_ratios,
     on_simplex,
+    probabilities,
     to_normal,
 )
 from unsculpt.inputs import Floats, Mask, is_one_column
@@ -47,8 +51,9 @@ class TransportDecorrelator(Decorrelator):
     Args:
         base: what the background becomes. "normal" is a standard normal; of probabilities, one in
             the log-ratios with the centre and the width of the background. "source" is the
-            background's own distribution at all values of the attributes together. "ball" and
-            "cube" are uniform on the unit ball and on [0, 1] in each component; not for
+            background's own distribution at all values of the attributes together. "simplex" is
+            uniform on all probabilities that sum to one: the Dirichlet distribution of ones.
+            "ball" and "cube" are uniform on the unit ball and on [0, 1] in each component; not for
             probabilities.
         loss: "likelihood", by which the source is reached through the normal, in two steps; or
             "transport", the dual of optimal transport, in one: the order is kept all the way to
@@ -139,7 +144,13 @@ class TransportDecorrelator(Decorrelator):
         if coordinates.simplex and self.base in ("ball", "cube"):
             raise ValueError(
                 f"scores sums to one in every event, so it comes back as probabilities, which "
-                f"base={self.base!r} has not; choose 'normal' or 'source', or pass log-ratios"
+                f"base={self.base!r} has not; choose 'normal', 'source' or 'simplex', or pass "
+                "log-ratios"
+            )
+        if self.base == "simplex" and not coordinates.simplex:
+            raise ValueError(
+                "base='simplex' is for probabilities, and scores has rows that do not sum to one; "
+                "choose another base"
             )
         if columns.shape[1] == 1:
             warnings.warn(
@@ -155,12 +166,19 @@ class TransportDecorrelator(Decorrelator):
         training["learning_rate"] = self.learning_rate or learning_rate
         target, inclusive = None, None
         if by_transport:
-            normal = np.random.default_rng(self.seed).normal(size=vectors.shape)
-            target = vectors if self.base == "source" else normal
+            drawn = draw(len(vectors), vectors.shape[1], self.base, self.seed)
+            target = vectors if self.base == "source" else drawn
         elif self.base == "source":
             # The way back from the normal is the same without attributes.
             inclusive = TransportMap.learn(vectors, np.zeros_like(features), weight, **training)
-        learned = TransportMap.learn(vectors, features, weight, target=target, **training)
+        learned = TransportMap.learn(
+            vectors,
+            features,
+            weight,
+            target=target,
+            simplex=self.base == "simplex",
+            **training,
+        )
         self._keep(
             attributes_=attributes,
             coordinates_=coordinates,
@@ -176,14 +194,13 @@ class TransportDecorrelator(Decorrelator):
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return the scores moved to the base, with as many components as they had."""
         columns, features, marked = self._check(scores, protected)
-        normal, _ = self.map_.forward(self.coordinates_(columns), features)
-        return shaped(self._from_normal(normal, features), marked, scores)
+        plane, _ = self.map_.forward(self.coordinates_(columns), features)
+        return shaped(self._to_base(plane, features), marked, scores)
 
     def inverse_transform(self, moved: ArrayLike, protected: Any) -> Floats:
         """Return the scores whose `transform` is `moved`."""
         columns, features, marked = self._check(moved, protected, "moved")
-        normal = self._to_normal(columns, features)
-        x = self.map_.inverse(normal, features)
+        x = self.map_.inverse(self._from_base(columns, features), features)
         return shaped(self.coordinates_.inverse(x), marked, moved)
 
     def log_prob(self, scores: ArrayLike, protected: Any) -> Floats:
@@ -193,37 +210,39 @@ class TransportDecorrelator(Decorrelator):
         """
         columns, features, marked = self._check(scores, protected)
         self._check_density()
-        normal, log_volume = self.map_.forward(self.coordinates_(columns), features)
-        log_density = -(normal**2 + np.log(2 * np.pi)).sum(axis=1) / 2
-        log_density += log_volume + self.coordinates_.log_volume(columns)
-        return np.where(marked, np.nan, log_density)
+        plane, log_volume = self.map_.forward(self.coordinates_(columns), features)
+        log_volume = log_volume + self.coordinates_.log_volume(columns)
+        return np.where(marked, np.nan, log_density(plane, self.base_) + log_volume)
 
     def sample(self, protected: Any, *, seed: int = 0) -> Floats:
         """Draw background scores at each value of the attributes."""
         check_is_fitted(self)
         self._check_density()
         features, marked = self.attributes_.features(protected, self.outside)
-        shape = len(features), len(self.coordinates_.centre)
-        normal = np.random.default_rng(seed).normal(size=shape)
-        scores = self.coordinates_.inverse(self.map_.inverse(normal, features))
+        plane = draw(len(features), len(self.coordinates_.centre), self.base_, seed)
+        scores = self.coordinates_.inverse(self.map_.inverse(plane, features))
         return shaped(scores, marked, scores[:, 0] if self.one_column_ else scores)
 
-    def _from_normal(self, normal: Floats, features: Floats) -> Floats:
-        """Return what a standard normal becomes in the base."""
+    def _to_base(self, plane: Floats, features: Floats) -> Floats:
+        """Return the scores that belong to where the map ends."""
         if self.base_ in ("ball", "cube"):
-            return from_normal(normal, self.base_)
+            return from_normal(plane, self.base_)
+        if self.base_ == "simplex":
+            return probabilities(plane)
         if self.inclusive_ is not None:
-            normal = self.inclusive_.inverse(normal, np.zeros_like(features))
-        return self.coordinates_.inverse(normal) if self._in_units_of_scores else normal
+            plane = self.inclusive_.inverse(plane, np.zeros_like(features))
+        return self.coordinates_.inverse(plane) if self._in_units_of_scores else plane
 
-    def _to_normal(self, moved: Floats, features: Floats) -> Floats:
-        """Undo `_from_normal`."""
+    def _from_base(self, moved: Floats, features: Floats) -> Floats:
+        """Undo `_to_base`."""
         if self.base_ in ("ball", "cube"):
             return to_normal(moved, self.base_)
-        normal = self.coordinates_(moved) if self._in_units_of_scores else moved
+        if self.base_ == "simplex":
+            return log_ratios(moved)
+        plane = self.coordinates_(moved) if self._in_units_of_scores else moved
         if self.inclusive_ is not None:
-            normal, _ = self.inclusive_.forward(normal, np.zeros_like(features))
-        return normal
+            plane, _ = self.inclusive_.forward(plane, np.zeros_like(features))
+        return plane
 
     def _check_density(self) -> None:
         if self.base_ == "source" and self.inclusive_ is None:

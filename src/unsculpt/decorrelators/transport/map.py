@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
+from scipy.linalg import helmert
 
 from unsculpt.devices import cores_as_devices, on_device
 from unsculpt.fitting import fit
@@ -41,20 +42,23 @@ class TransportMap:
         weight: Floats,
         *,
         target: Floats | None = None,
+        simplex: bool = False,
         members: int,
         seed: int,
         **training: Any,
     ) -> TransportMap:
         """Learn to move the vectors, (n, d), given the features, (n, f).
 
-        To a standard normal by maximum likelihood, or to a sample of as many vectors with the same
-        weights by optimal transport.
+        By maximum likelihood to a standard normal, or to the log-ratios of vectors that are spread
+        evenly over the simplex; by optimal transport to a sample of as many vectors with the same
+        weights.
         """
         cores_as_devices()
+        by_likelihood = _to_simplex if simplex else _to_normal
         data = (vectors, features) if target is None else (vectors, features, target)
         fitted = fit(
             _new_potentials(vectors.shape[1], features.shape[1], members, seed),
-            _negative_log_likelihood if target is None else _semi_dual,
+            by_likelihood if target is None else _semi_dual,
             tuple(column.astype("f4") for column in data),
             seed=seed,
             weight=weight,
@@ -108,11 +112,21 @@ def _new_potentials(dimensions: int, features: int, members: int, seed: int) -> 
     return potentials
 
 
-def _negative_log_likelihood(
+def _to_normal(
     potential: ConvexPotential, batch: tuple[Array, Array], weight: Array, _: None
 ) -> Array:
     moved, jacobian = jax.vmap(potential.gradient_and_hessian)(*batch)
     log_density: Array = jnp.linalg.slogdet(jacobian)[1] - (moved**2).sum(axis=1) / 2
+    return -jnp.mean(weight * log_density)
+
+
+def _to_simplex(
+    potential: ConvexPotential, batch: tuple[Array, Array], weight: Array, _: None
+) -> Array:
+    moved, jacobian = jax.vmap(potential.gradient_and_hessian)(*batch)
+    # The even density in the plane of the log-ratios is the product of the probabilities.
+    probabilities = jax.nn.log_softmax(moved @ helmert(moved.shape[1] + 1), axis=1)
+    log_density: Array = jnp.linalg.slogdet(jacobian)[1] + probabilities.sum(axis=1)
     return -jnp.mean(weight * log_density)
 
 
