@@ -150,7 +150,7 @@ def test_variations_are_members_of_the_answer(compiler, tmp_path):
     run = compiled(tmp_path / "model.hpp", columns, ["nominal", "up_1", "down_1"], compiler)
     ((up, down),) = model.variations(1)
     want = [m.transform(toy.score, toy.protected) for m in (model, up, down)]
-    np.testing.assert_allclose(run(columns), want, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run(columns), want, rtol=0, atol=1e-9)
 
 
 class TestFile:
@@ -192,7 +192,7 @@ class TestFile:
         to_cpp(model, tmp_path / "model.hpp")
         columns = {"score": score, "mass": table["mass"].to_numpy(), "x": table["x"].to_numpy()}
         run = compiled(tmp_path / "model.hpp", columns, ["flat"], compiler)
-        np.testing.assert_allclose(run(columns)[0], model.transform(score, table), atol=1e-12)
+        np.testing.assert_allclose(run(columns)[0], model.transform(score, table), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["knn", *(pytest.param(x, marks=pytest.mark.slow) for x in CLING)])
