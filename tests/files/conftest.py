@@ -1,3 +1,9 @@
+import re
+import threading
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -73,3 +79,43 @@ def save(tmp_path):
         return tmp_path / name.partition(":")[0]
 
     return write
+
+
+class Ranges(SimpleHTTPRequestHandler):
+    """Python's own server, which also sends parts of files."""
+
+    def send_head(self):
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if not asked:
+            return super().send_head()
+        with open(self.translate_path(self.path), "rb") as file:
+            content = file.read()
+        first, last = int(asked[1]), int(asked[2] or len(content) - 1)
+        part = content[first : last + 1]
+        self.send_response(206)
+        self.send_header("Content-Length", str(len(part)))
+        self.send_header("Content-Range", f"bytes {first}-{first + len(part) - 1}/{len(content)}")
+        self.send_header("Accept-Ranges", "bytes")
+        self.end_headers()
+        self.wfile.write(part)
+        return None
+
+    def log_message(self, *arguments):
+        pass
+
+
+@contextmanager
+def serving(folder):
+    handler = partial(Ranges, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
+        threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{http.server_port}"
+        http.shutdown()
+
+
+@pytest.fixture
+def serve():
+    """Serve a folder until the test ends; give its URL."""
+    pytest.importorskip("aiohttp")
+    with ExitStack() as servers:
+        yield lambda folder: servers.enter_context(serving(folder))

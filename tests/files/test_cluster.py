@@ -107,6 +107,22 @@ def test_applying_writes_the_same_bytes(client, folder, stream, tmp_path):
         assert (tmp_path / "there" / name).read_bytes() == Path(file).read_bytes()
 
 
+def test_workers_read_from_a_server(client, serve, folder, tmp_path):
+    url, model = serve(folder), str(folder / "model.unsculpt")
+    stream = files.scan(f"{url}/run[12].parquet")
+    (tmp_path / "here").mkdir()
+    want = files.apply(us.load(model), files.scan(folder / "run[12].parquet"), tmp_path / "here")
+    cluster.apply(client, model, stream, f"{tmp_path}/there/")
+    for file in want.files:
+        assert (tmp_path / "there" / Path(file).name).read_bytes() == Path(file).read_bytes()
+    source = SOURCE | {
+        "signal_files": [f"{url}/run2.parquet"],
+        "background_files": [f"{url}/run1.parquet"],
+    }
+    sample = cluster.read_sample(client, stream, source)
+    assert (sample.label == 0).sum() == EVENTS
+
+
 def test_a_killed_worker_loses_nothing(client, folder, stream, tmp_path):
     model = str(folder / "model.unsculpt")
     (tmp_path / "here").mkdir()

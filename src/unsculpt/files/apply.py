@@ -24,6 +24,7 @@ from unsculpt.files.expressions import Expression, parse
 from unsculpt.files.formats import create
 from unsculpt.files.location import Location
 from unsculpt.files.prefetch import prefetch
+from unsculpt.files.remote import is_url
 from unsculpt.files.sample import finite
 from unsculpt.files.stream import Place, Stream
 from unsculpt.inputs import Columns, whole_numbers
@@ -285,6 +286,8 @@ def _which(expressions: Sequence[Expression], values: list[NDArray[Any]]) -> str
 
 def targets(events: Stream, output: str | os.PathLike[str]) -> list[tuple[Stream, Location]]:
     """Pair the files to read with those to write: all with one file, or each with its own."""
+    if is_url(output):
+        raise ValueError(f"{output} is a URL, which can only be read; write to a file here")
     inputs = {location.path.resolve() for location in events.locations}
     if not os.fspath(output).endswith(os.sep) and not Path(output).is_dir():
         pairs = [(events, Location.parse(output))]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc
 
 from unsculpt.files.formats import Put, Typed
+from unsculpt.files.remote import AnyPath
 
 
 class ArrowSource(Typed):
@@ -19,17 +21,21 @@ class ArrowSource(Typed):
         """Read these columns, at most so many rows at once."""
         fields = sorted(self.types.get_field_index(name) for name in columns)
         options = pa.ipc.IpcReadOptions(included_fields=fields)
-        with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file, options=options) as reader:
+        with _opened(self.path) as file, pa.ipc.open_file(file, options=options) as reader:
             for i in range(reader.num_record_batches):
                 table = pa.Table.from_batches([reader.get_batch(i)]).select(list(columns))
                 for start in range(0, len(table), rows):
                     yield table[start : start + rows]
 
 
-def source(path: Path, inside: str) -> ArrowSource:
+def source(path: AnyPath, inside: str) -> ArrowSource:
     """Look into a file."""
-    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+    with _opened(path) as file, pa.ipc.open_file(file) as reader:
         return ArrowSource(path, reader.schema)
+
+
+def _opened(path: AnyPath) -> Any:
+    return pa.OSFile(str(path)) if isinstance(path, Path) else path.open()
 
 
 @contextmanager

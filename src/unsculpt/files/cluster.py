@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unsculpt.files.apply import Applied, targets
 from unsculpt.files.apply import apply as apply_here
 from unsculpt.files.location import Location
+from unsculpt.files.remote import is_url
 from unsculpt.files.sample import Missing, Sample, Selected, gathered, joined, select
 from unsculpt.files.stream import Stream, scan
 
@@ -149,7 +150,10 @@ def _on_files(
 def _anywhere(source: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of a sample, with files that a worker finds wherever it runs."""
     files = {role: source[role] for role in ("background_files", "signal_files") if role in source}
-    return source | {role: [os.path.abspath(n) for n in names] for role, names in files.items()}
+    return source | {
+        role: [n if is_url(n) else os.path.abspath(n) for n in names]
+        for role, names in files.items()
+    }
 
 
 def _selected(file: str, source: dict[str, Any]) -> Selected:

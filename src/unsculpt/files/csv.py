@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 
 from unsculpt.files.formats import Put, Typed, flat_only
+from unsculpt.files.remote import AnyPath, readable
 
 BLOCK = 2**22  # bytes at once; the first tells the types
 
@@ -19,16 +21,16 @@ class CsvSource(Typed):
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""
-        with _open(self.path, self.schema(columns)) as reader:
+        with readable(self.path) as file, _open(file, self.schema(columns)) as reader:
             while (batch := _next(reader, self.path)) is not None:
                 table = pa.Table.from_batches([batch])
                 for start in range(0, len(table), rows):
                     yield table[start : start + rows]
 
 
-def source(path: Path, inside: str) -> CsvSource:
+def source(path: AnyPath, inside: str) -> CsvSource:
     """Look into a file."""
-    with _open(path) as reader:
+    with readable(path) as file, _open(file) as reader:
         return CsvSource(path, reader.schema)
 
 
@@ -40,14 +42,14 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
         yield writer.write_table
 
 
-def _open(path: Path, schema: pa.Schema | None = None) -> pa.csv.CSVStreamingReader:
+def _open(file: Any, schema: pa.Schema | None = None) -> pa.csv.CSVStreamingReader:
     wanted = schema and pa.csv.ConvertOptions(column_types=schema, include_columns=schema.names)
     return pa.csv.open_csv(
-        path, read_options=pa.csv.ReadOptions(block_size=BLOCK), convert_options=wanted
+        file, read_options=pa.csv.ReadOptions(block_size=BLOCK), convert_options=wanted
     )
 
 
-def _next(reader: pa.csv.CSVStreamingReader, path: Path) -> pa.RecordBatch | None:
+def _next(reader: pa.csv.CSVStreamingReader, path: AnyPath) -> pa.RecordBatch | None:
     try:
         return reader.read_next_batch()
     except StopIteration:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from unsculpt.atomic import atomic_write
 from unsculpt.files.location import Location
+from unsculpt.files.remote import AnyPath, Remote
 
 # Each is imported when a file asks for it.
 FORMATS = {
@@ -59,7 +60,7 @@ class Source(Protocol):
 class Typed:
     """A table in a file that tells its types."""
 
-    path: Path
+    path: AnyPath
     types: pa.Schema
     rows: int | None = None
 
@@ -76,7 +77,7 @@ class Typed:
 class Format(Protocol):
     """What the module of each format has."""
 
-    def source(self, path: Path, inside: str) -> Source:
+    def source(self, path: AnyPath, inside: str) -> Source:
         """Look into a file."""
 
     def sink(self, path: Path, inside: str, schema: pa.Schema) -> AbstractContextManager[Put]:
@@ -125,6 +126,8 @@ def create(output: str | os.PathLike[str] | Location, schema: pa.Schema) -> Iter
     2
     """
     location = output if isinstance(output, Location) else Location.parse(output)
+    if isinstance(location.path, Remote):
+        raise ValueError(f"{location} is a URL, which can only be read; write to a file here")
     form = format_of(location)
     for name in schema.names:
         kind = form.__name__.rpartition(".")[2]

@@ -18,20 +18,21 @@ from numpy.typing import NDArray
 
 from unsculpt.files.arrays import to_arrow, to_numpy
 from unsculpt.files.formats import INSIDE, Put, flat_only
+from unsculpt.files.remote import AnyPath, readable
 
 
 @dataclass(frozen=True)
 class Hdf5Source:
     """The columns of a group or of a dataset of records."""
 
-    path: Path
+    path: AnyPath
     inside: str
     columns: list[str]
     rows: int
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """Return the types of these columns."""
-        with h5py.File(self.path) as file:
+        with readable(self.path) as where, h5py.File(where) as file:
             table = file[self.inside]
             # Of records a part: table[name] would read the whole file for each of them.
             table = table[:0] if isinstance(table, h5py.Dataset) else table
@@ -40,7 +41,7 @@ class Hdf5Source:
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""
-        with h5py.File(self.path) as file:
+        with readable(self.path) as where, h5py.File(where) as file:
             table = file[self.inside]
             for start in range(0, self.rows, rows):
                 part = slice(start, start + rows)
@@ -54,9 +55,9 @@ class Hdf5Source:
                 )
 
 
-def source(path: Path, inside: str) -> Hdf5Source:
+def source(path: AnyPath, inside: str) -> Hdf5Source:
     """Look into a file."""
-    with h5py.File(path) as file:
+    with readable(path) as where, h5py.File(where) as file:
         if inside and inside not in file:
             raise ValueError(f"{path} has no {inside!r}; it has {_places(file)}")
         table = file[inside or _only(file)]
@@ -174,7 +175,7 @@ class _Forgiving(FileIO):
             raise self.error
 
 
-def _readable(types: dict[str, np.dtype[Any]], path: Path) -> list[str]:
+def _readable(types: dict[str, np.dtype[Any]], path: AnyPath) -> list[str]:
     """Return the columns that hold numbers or text, and warn of others."""
     unknown = []
     for name, dtype in types.items():

@@ -1,27 +1,35 @@
-"""Names of tables: `events.parquet`, `run*.root`, `file.root:Events`."""
+"""Names of tables: `events.parquet`, `run*.root`, `file.root:Events`, `https://host/a.root`."""
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from unsculpt.files.remote import AnyPath, Remote, is_url
+
 GLOB = frozenset("*?[")
+# A URL and what is in it; the colon of a port comes before the first slash of the path.
+INSIDE_URL = re.compile(r"(\w[^:]*://[^/]*/.*\.\w+):([^:]*)")
 
 
 @dataclass(frozen=True)
 class Location:
     """A file, and the tree or group inside it; an empty name is the only one there."""
 
-    path: Path
+    path: AnyPath
     inside: str = ""
 
     @classmethod
     def parse(cls, text: str | os.PathLike[str]) -> Location:
         """Take a name apart at the colon that follows the file's ending."""
         text = os.fspath(text)
+        if is_url(text):
+            match = INSIDE_URL.fullmatch(text)
+            return cls(Remote(match[1]), match[2]) if match else cls(Remote(text))
         path, colon, inside = text.rpartition(":")
         if not colon or os.path.exists(text) or "." not in os.path.basename(path):
             return cls(Path(text))
@@ -37,7 +45,9 @@ def locate(*names: str | os.PathLike[str]) -> list[Location]:
     for name in names:
         location = Location.parse(name)
         paths = [location.path]
-        if not location.path.exists():
+        if isinstance(location.path, Remote):
+            paths = _located(location.path)
+        elif not location.path.exists():
             if not GLOB & set(str(location.path)):
                 raise FileNotFoundError(f"there is no file {location.path}")
             paths = [Path(path) for path in sorted(glob.glob(str(location.path), recursive=True))]
@@ -50,11 +60,20 @@ def locate(*names: str | os.PathLike[str]) -> list[Location]:
     return found
 
 
+def _located(remote: Remote) -> list[AnyPath]:
+    """Return the files that a URL means; a question mark in it is none of a pattern."""
+    pattern = {"*", "["} & set(remote.url)
+    found = remote.glob() if pattern else [remote] * remote.exists()
+    if not found:
+        raise FileNotFoundError(f"there is no file {remote}, or its server does not answer")
+    return list(found)
+
+
 class Tables:
     """A set of tables, whatever the names of their files."""
 
     def __init__(self, locations: Iterable[Location] = ()) -> None:
-        self._inside: dict[Path, set[str]] = {}
+        self._inside: dict[AnyPath, set[str]] = {}
         for location in locations:
             self.add(location)
 

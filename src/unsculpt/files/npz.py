@@ -16,13 +16,14 @@ from numpy.lib import format as npy
 
 from unsculpt.files.arrays import to_arrow, to_numpy
 from unsculpt.files.formats import Put, flat_only
+from unsculpt.files.remote import AnyPath, readable
 
 
 @dataclass(frozen=True)
 class NpzSource:
     """The arrays of an archive, all of one length."""
 
-    path: Path
+    path: AnyPath
     types: dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
     @property
@@ -44,7 +45,7 @@ class NpzSource:
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""
         with ExitStack() as stack:
-            archive = stack.enter_context(ZipFile(self.path))
+            archive = stack.enter_context(ZipFile(stack.enter_context(readable(self.path))))
             members = {name: stack.enter_context(_open(archive, name)) for name in columns}
             for member in members.values():
                 _header(member)
@@ -58,11 +59,11 @@ class NpzSource:
         return to_arrow(np.frombuffer(member.read(size), dtype).reshape(rows, *shape[1:]))
 
 
-def source(path: Path, inside: str) -> NpzSource:
+def source(path: AnyPath, inside: str) -> NpzSource:
     """Look into a file."""
     types = {}
     try:
-        with ZipFile(path) as archive:
+        with readable(path) as file, ZipFile(file) as archive:
             for name in (info.filename.removesuffix(".npy") for info in archive.infolist()):
                 with _open(archive, name) as member:
                     shape, column_major, dtype = _header(member)

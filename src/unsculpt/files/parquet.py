@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unsculpt.files.formats import Put, Typed
+from unsculpt.files.remote import AnyPath, readable
 
 
 class ParquetSource(Typed):
@@ -17,15 +18,15 @@ class ParquetSource(Typed):
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""
-        with pq.ParquetFile(self.path) as file:
+        with readable(self.path) as where, pq.ParquetFile(where) as file:
             for batch in file.iter_batches(rows, columns=list(columns)):
                 # A name with a dot means a part of a column too: take what was asked for.
                 yield pa.Table.from_batches([batch]).select(list(columns))
 
 
-def source(path: Path, inside: str) -> ParquetSource:
+def source(path: AnyPath, inside: str) -> ParquetSource:
     """Look into a file."""
-    with pq.ParquetFile(path) as file:
+    with readable(path) as where, pq.ParquetFile(where) as file:
         return ParquetSource(path, file.schema_arrow, file.metadata.num_rows)
 
 

@@ -17,6 +17,7 @@ from uproot.source.file import MultithreadedFileSource
 
 from unsculpt.files.arrays import to_awkward
 from unsculpt.files.formats import INSIDE, KIND, Put
+from unsculpt.files.remote import AnyPath
 
 NTUPLE = "ROOT::RNTuple"
 TREES = {"TTree", "TNtuple", "TNtupleD", NTUPLE}
@@ -27,7 +28,7 @@ COMPRESSION = uproot.ZSTD(1)
 class RootSource:
     """One tree of a file."""
 
-    path: Path
+    path: AnyPath
     tree: str
     kind: str
     columns: list[str]
@@ -49,7 +50,7 @@ class RootSource:
                 yield _table(arrays).select(list(columns))
 
 
-def source(path: Path, inside: str) -> RootSource:
+def source(path: AnyPath, inside: str) -> RootSource:
     """Look into a file."""
     with _open(path) as file:
         trees = {n: kind for n, kind in file.classnames(cycle=False).items() if kind in TREES}
@@ -92,8 +93,10 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
         yield lambda table: tree.extend(ak.Array(arrays(table)) if ntuple else arrays(table))
 
 
-def _open(path: Path) -> Any:
+def _open(path: AnyPath) -> Any:
     """Open a file once: by itself uproot asks for the name at each read, whatever is there then."""
+    if not isinstance(path, Path):
+        return uproot.open({str(path): None})  # its own way with URLs gathers what it reads
     return uproot.open(path, handler=MultithreadedFileSource)
 
 
@@ -132,7 +135,7 @@ def _exactly(columns: Sequence[str]) -> Any:
     return lambda name: name in wanted
 
 
-def _columns(tree: Any, path: Path) -> list[str]:
+def _columns(tree: Any, path: AnyPath) -> list[str]:
     """Return the branches that hold numbers, text or lists of them, and warn of others."""
     if hasattr(tree, "branches"):
         leaves = [branch for branch in tree.itervalues() if not branch.branches]
