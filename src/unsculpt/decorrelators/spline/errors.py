@@ -65,6 +65,11 @@ class SurfaceError:
         _, information, _ = problem.at(fit.coefficients)
         # A fit that follows every category scatters less about its counts than events do.
         dispersion = max(fit.dispersion, squares / counts.sum())
+        prior = penalties.prior()
+        root, _ = with_prior(information.copy(), dispersion, prior)
+        inverse = solve_triangular(root, np.eye(len(root)))
+        variance = [block @ block.T for block in np.split(inverse, len(prior))]
+        penalties.loosen(np.linalg.inv(prior) - variance)
         root, _ = with_prior(information, dispersion, penalties.prior())
         coefficients = solve_triangular(root, np.eye(len(root)))
         inclusive = np.sqrt(dispersion) * _inclusive(problem, fit.coefficients)
@@ -134,9 +139,11 @@ class SurfaceError:
 class MapError:
     """How the mean of the fits may be off.
 
-    The fits saw the same events, so a mean of them is no more certain than each; how far they are
-    from it is added, as a normal for each fit. The posterior holds the smoothing too, on average
-    along the attributes (Nychka, JASA 83, 1988).
+    The fits saw the same events, so a mean of them is no more certain than each. How far they
+    scatter is added, as a normal for each fit: the variance of the fits as a sample of what could
+    have been fitted, each counting alike, as which is the likeliest of all events tells little of
+    one place. The posterior holds the smoothing too, on average along the attributes (Nychka, JASA
+    83, 1988), with strengths as weak as they may be.
 
     Attributes:
         errors: of each fit.
@@ -174,7 +181,7 @@ class MapError:
         """Return the standard deviation of `mean_table`."""
         axes = self.errors[0].axes
         parts = zip(self.errors, self._apart(levels, _nodes(axes)), self.weights, strict=True)
-        variance = sum(w * (error.variance(levels) + apart**2) for error, apart, w in parts)
+        variance = sum(w * error.variance(levels) + apart**2 for error, apart, w in parts)
         return np.asarray(np.sqrt(variance)).reshape(*(len(axis.nodes) for axis in axes), -1)
 
     @property
@@ -194,7 +201,7 @@ class MapError:
         *own, between = np.split(normals, ends, axis=1)
         for i, (error, weight) in enumerate(zip(self.errors, self.weights, strict=True)):
             for k, shift in enumerate(error.shifts(own[i], levels)):
-                total[k] += np.sqrt(weight) * (shift + between[k, i] * apart[i])
+                total[k] += np.sqrt(weight) * shift + between[k, i] * apart[i]
         cdf = np.clip(self.mean(levels, _nodes(axes)), NEVER, 1 - NEVER)
         total /= cdf * (1 - cdf)
         return total.reshape(len(normals), *(len(axis.nodes) for axis in axes), len(levels))
@@ -203,19 +210,15 @@ class MapError:
         """Return how each normal moves F on a grid, (points times levels, normals)."""
         roots = np.sqrt(self.weights)
         own = [w * e.moves(levels, positions) for w, e in zip(roots, self.errors, strict=True)]
-        between = [
-            w * x.reshape(-1, 1) for w, x in zip(roots, self._apart(levels, positions), strict=True)
-        ]
+        between = [x.reshape(-1, 1) for x in self._apart(levels, positions)]
         return np.hstack([*own, *between])
 
     def moves_at(self, levels: Floats, positions: Sequence[Floats]) -> Floats:
         """Return how each normal moves F at points of one level each, (points, normals)."""
         ends = self.errors[0].thresholds[[0, -1]]
         found = [error.at(np.clip(levels, *ends), positions) for error in self.errors]
-        mean = sum(w * cdf for w, (cdf, _) in zip(self.weights, found, strict=True))
-        roots = np.sqrt(self.weights)
-        own = [w * moves for w, (_, moves) in zip(roots, found, strict=True)]
-        between = [w * (cdf - mean)[:, None] for w, (cdf, _) in zip(roots, found, strict=True)]
+        own = [w * moves for w, (_, moves) in zip(np.sqrt(self.weights), found, strict=True)]
+        between = [x[:, None] for x in self._scatter([cdf for cdf, _ in found])]
         return np.hstack([*own, *between])
 
     def mean(self, levels: Floats, positions: Sequence[Floats]) -> Floats:
@@ -224,9 +227,13 @@ class MapError:
         return np.asarray(sum(w * cdf for w, cdf in zip(self.weights, fits, strict=True)))
 
     def _apart(self, levels: Floats, positions: Sequence[Floats]) -> list[Floats]:
-        """Return how far each fit is from their mean."""
-        mean = self.mean(levels, positions)
-        return [error.fit.cdf(levels, error.axes, positions) - mean for error in self.errors]
+        """Return how each fit moves the mean of them."""
+        return self._scatter([e.fit.cdf(levels, e.axes, positions) for e in self.errors])
+
+    def _scatter(self, cdfs: Sequence[Floats]) -> list[Floats]:
+        """Return what the fits say less their mean, whose squares sum to the variance of one."""
+        mean = sum(w * cdf for w, cdf in zip(self.weights, cdfs, strict=True))
+        return [(cdf - mean) / np.sqrt(max(len(cdfs) - 1, 1)) for cdf in cdfs]
 
 
 def _nodes(axes: Sequence[Axis]) -> list[Floats]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unsculpt.decorrelators.spline.axes import Term
 from unsculpt.inputs import Floats
@@ -71,19 +73,16 @@ class Penalties:
         strength, or a factor that several have in common, changes by the ratio of the two.
         Functions of the score that cost something share all their strengths.
         """
-        gain, size = np.empty((2, *self.strengths.shape))
+        gain, size = self._gain(gained), np.empty(self.strengths.shape)
         for i, (where, matrix) in enumerate(zip(self.slices, self.matrices, strict=True)):
             own = theta[:, where]
-            gain[:, i] = (gained[:, where, where] * matrix).sum(axis=(1, 2))
             size[:, i] = np.einsum("jk,kl,jl->j", own, matrix, own)
-        gain, size = gain * self.strengths, size * self.strengths
+        size *= self.strengths
         costly = self.score > 0
-        gain[costly], size[costly] = gain[costly].sum(axis=0), size[costly].sum(axis=0)
-        alone, starts = np.array(self.alone, dtype=bool), [where.start for where in self.slices]
-        change = np.ones_like(gain)
+        size[costly] = size[costly].sum(axis=0)
+        alone, change = np.array(self.alone, dtype=bool), np.ones_like(gain)
         change[:, alone] = _ratio(gain[:, alone], size[:, alone])
-        for first in set(starts):
-            together = ~alone & (np.array(starts) == first)
+        for together in self._together():
             gains, sizes = gain[:, together], size[:, together]
             of_function = _ratio(gains.sum(axis=1), sizes.sum(axis=1))[:, None]
             of_matrix = _ratio(gains.sum(axis=0), (sizes * of_function).sum(axis=0))
@@ -93,6 +92,46 @@ class Penalties:
             gain, size = np.trace(gained, axis1=1, axis2=2), (theta**2).sum(axis=1)
             change = _ratio(self.score @ gain, self.score @ size)
             self.score_strength = float(np.clip(self.score_strength * change, WEAKEST, STRONGEST))
+
+    def loosen(self, gained: Floats) -> None:
+        """Weaken the strengths by what they may be wrong.
+
+        A strength is one over the variance of the coefficients that it holds, and is known from as
+        many of them as the data set free, in effect: its gain. So that variance is larger than it
+        seems by one part in so many. Where data are few, as at the end of a spectrum, a strength
+        is known from hardly one.
+        """
+        gain, alone = self._gain(gained), np.array(self.alone, dtype=bool)
+        known = np.ones_like(gain)
+        known[:, alone] = _known(gain[:, alone])
+        for together in self._together():
+            gains = gain[:, together]
+            of_function, of_matrix = (gains.sum(axis=i, keepdims=True) for i in (1, 0))
+            known[:, together] = _known(of_function) * _known(of_matrix)
+        self.strengths = np.maximum(self.strengths * known, WEAKEST)
+        if (self.score > 0).any():
+            gain = self.score @ np.trace(gained, axis1=1, axis2=2) * self.score_strength
+            self.score_strength = max(self.score_strength * float(_known(gain)), WEAKEST)
+
+    def _gain(self, gained: Floats) -> Floats:
+        """Return how many coefficients each strength leaves free, (functions, matrices)."""
+        gain = np.empty(self.strengths.shape)
+        for i, (where, matrix) in enumerate(zip(self.slices, self.matrices, strict=True)):
+            gain[:, i] = (gained[:, where, where] * matrix).sum(axis=(1, 2))
+        gain *= self.strengths
+        costly = self.score > 0
+        gain[costly] = gain[costly].sum(axis=0)
+        return gain
+
+    def _together(self) -> list[NDArray[np.bool_]]:
+        """Return the matrices of each term that share factors for the functions of the score."""
+        starts = np.array([where.start for where in self.slices])
+        return [~np.array(self.alone, dtype=bool) & (starts == first) for first in set(starts)]
+
+
+def _known(gain: Any) -> Any:
+    gain = np.maximum(gain, SMALLEST)
+    return gain / (gain + 1)
 
 
 def _ratio(gain: Floats, size: Floats) -> Floats:
