@@ -180,8 +180,12 @@ class Graph:
 
     def interpolate(self, axes: list[tuple[Floats, Value]], table: Floats) -> Value:
         """Return a table at these places, linear between the nodes along every axis."""
-        entries, corner, ways = self.constant(table.ravel()), self.constant(np.int64(0)), []
-        strides = np.array(table.strides) // table.itemsize
+        return self.mixture(axes, table, self.constant(np.int64(0)))
+
+    def mixture(self, axes: list[tuple[Floats, Value]], table: Floats, column: Value) -> Value:
+        """Return the same along the first axes of a table, for one place on its last."""
+        entries, corner, ways = self.constant(table.ravel()), column, []
+        strides = np.array(table.strides)[: len(axes)] // table.itemsize
         for (nodes, value), stride in zip(axes, strides, strict=True):
             left = self.count_below(nodes[1:-1], value)
             corner = corner + left * stride

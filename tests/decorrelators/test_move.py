@@ -238,6 +238,39 @@ def test_folds_follow_a_reference_outside_all_of_them(toy):
     np.testing.assert_array_equal(clipped, folds.move(score, mass, to=mass.max()))
 
 
+def test_a_moved_one_is_not_moved_again(spline):
+    with pytest.raises(ValueError, match=r"is a Moved already, to 0.5; move its decorrelator"):
+        us.Moved(spline, to=0.5).move([0.1], [0.5], to=0.2)
+
+
+@pytest.mark.parametrize(
+    "seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 9))]
+)
+def test_any_shape_keeps_its_order_and_comes_back(seed):
+    """Two bumps of any width that move with the attribute; of odd seeds, with a spike."""
+    rng, n = np.random.default_rng(seed), 400
+    mass, bump = rng.uniform(size=n), rng.integers(0, 2, n)
+    slope, start, wide = rng.normal(size=2), rng.normal(0, 2, 2), 10 ** rng.uniform(-2, 1, 2)
+    score = (start + slope * mass[:, None] + wide * rng.normal(size=(n, 2)))[range(n), bump]
+    score[: 120 * (seed % 2)] = 0.0
+    model = us.SplineDecorrelator().fit(score, mass)
+    scores, here = np.sort(score), np.full(n, mass[0])
+    to = float(mass[1])
+    for amount in (0.0, *rng.uniform(size=3), 1.0):
+        for where in (to, "barycentre"):
+            moved = model.move(scores, here, to=where, amount=amount)
+            assert np.all(np.diff(moved) >= 0)
+            assert amount > 0 or moved.tobytes() == scores.tobytes()
+    if not seed % 2:  # a spike that is smaller there does not come back as one
+        there = model.move(scores, here, to=to)
+        back = model.move(there, np.full(n, to), to=mass[0])
+        level = model.transform(scores, here)
+        low, high = model.transform(scores[[0, -1]], [to, to])
+        reached = (level > low) & (level < high)  # by a score of the fit
+        np.testing.assert_allclose(model.transform(back, here)[reached], level[reached], atol=1e-6)
+        assert reached.mean() > 0.5
+
+
 def test_the_model_file_carries_it(spline, toy, tmp_path):
     moved = us.Moved(spline, to={0: 0.5}, amount=0.7)
     moved.save(tmp_path / "moved.unsculpt")

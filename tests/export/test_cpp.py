@@ -104,6 +104,15 @@ def test_agrees_on_a_million_events(name, request, compiler, tmp_path):
     assert np.isnan(flat).any() == (case.model.outside == "nan")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("to", [{"channel": "ee"}, {"mass": 90.0}, "barycentre"])
+def test_moved_scores(spline, to, tmp_path):
+    case = spline._replace(model=us.Moved(spline.model, to=to, amount=0.7))
+    scores, protected = case.hard_events(3_000)
+    moved = header_of(case, tmp_path)(scores | protected)
+    np.testing.assert_allclose(moved, case.transform(scores, protected), rtol=1e-9, atol=1e-9)
+
+
 def test_raise_throws(knn, tmp_path):
     strict = knn.changed(outside="raise")
     run, mass = header_of(strict, tmp_path), knn.protected["protected"]

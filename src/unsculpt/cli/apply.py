@@ -10,12 +10,14 @@ import typer
 from unsculpt.cli.shared import (
     EVENTS,
     OUTPUT,
+    Amount,
     Events,
     FoldBy,
     HereProtected,
     Json,
     Quiet,
     Scheduler,
+    To,
     Variations,
     Workers,
     check_folder,
@@ -23,6 +25,7 @@ from unsculpt.cli.shared import (
     explained,
     know_folds,
     load_decorrelator,
+    place,
     print_json,
 )
 
@@ -48,7 +51,7 @@ def apply(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Name of the new column. By default that of the score and _flat.",
+            help="Name of the new column. By default that of the score and _flat, or _moved.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -87,6 +90,8 @@ def apply(
         ),
     ] = False,
     variations: Variations = 0,
+    to: To = None,
+    amount: Amount = None,
     fold_by: FoldBy = None,
     scheduler: Scheduler = None,
     workers: Workers = None,
@@ -106,8 +111,10 @@ def apply(
       unsculpt apply w.unsculpt events.root:Jets -o flat.parquet \\
           --name tagger_noW --nan keep
       unsculpt apply w.unsculpt events.root -o flat.root --variations 20
+      unsculpt apply w.unsculpt events.root -o moved.root --to 125 --amount 0.7
     """  # noqa: D301
     check_folder(output)
+    where = place(to, amount)
     with explained(quiet=quiet):
         from unsculpt import files
         from unsculpt.atomic import keep_inputs
@@ -130,6 +137,7 @@ def apply(
             "outside": outside,
             "selected_only": selected_only,
             "variations": variations,
+            **where,
         }
         with (
             cluster_if_any(scheduler, workers) as client,

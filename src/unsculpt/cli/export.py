@@ -7,11 +7,14 @@ import typer
 
 from unsculpt.cli.shared import (
     OUTPUT,
+    Amount,
     Json,
     Quiet,
+    To,
     Variations,
     check_file,
     explained,
+    place,
     print_json,
 )
 
@@ -33,8 +36,8 @@ def export(
         float | None,
         typer.Option(
             metavar="X",
-            help="For correctionlib: the largest difference to the model, by default 0.001. With "
-            "--efficiency: by which share of itself it may be missed, by default 0.01.",
+            help="For correctionlib: the largest difference to the model. By default 0.001, 0.01 "
+            "with --to. With --efficiency: by which share of itself it may be missed; 0.01.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -56,6 +59,8 @@ def export(
         ),
     ] = False,
     variations: Variations = 0,
+    to: To = None,
+    amount: Amount = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -68,14 +73,17 @@ def export(
       unsculpt export w-tagger.unsculpt -o cuts.json --efficiency 0.05
       unsculpt export w-tagger.unsculpt -o w-tagger.json --tolerance 1e-4
       unsculpt export w-tagger.unsculpt -o w-tagger.onnx --variations 20
+      unsculpt export w-tagger.unsculpt -o moved.json --to mass=125 --amount 0.7
     """  # noqa: D301
     check_file(str(output), ".hpp", ".onnx", ".json", ".pt")
-    ending = output.suffix.lower()
+    ending, where = output.suffix.lower(), place(to, amount)
     if variations and (ending == ".pt" or efficiency):
         raise typer.BadParameter(
             "a .pt file and a map of cuts hold one map; write .hpp, .onnx or .json",
             param_hint="--variations",
         )
+    if where and efficiency:
+        raise typer.BadParameter("a map of cuts holds cuts, which do not move", param_hint="--to")
     for given, of, option in (
         (efficiency, ".json", "--efficiency"),
         (tolerance is not None, ".json", "--tolerance"),
@@ -90,6 +98,8 @@ def export(
 
         keep_inputs(output, model)
         fitted = us.load(model)
+        if where:
+            fitted = fitted._elsewhere(**where)
         if ending == ".hpp":
             targets.to_cpp(fitted, output, variations=variations)
         elif ending == ".onnx":
@@ -99,12 +109,7 @@ def export(
                 fitted, output, efficiency, tolerance=1e-2 if tolerance is None else tolerance
             )
         elif ending == ".json":
-            targets.to_correctionlib(
-                fitted,
-                output,
-                tolerance=1e-3 if tolerance is None else tolerance,
-                variations=variations,
-            )
+            targets.to_correctionlib(fitted, output, tolerance=tolerance, variations=variations)
         else:
             targets.to_torchscript(fitted, output)
     size = output.stat().st_size

@@ -117,6 +117,26 @@ Variations = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+To = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PLACE",
+        help="Move the score to a value of the attribute (125, mass=125, sample=data) or to the "
+        "barycentre, instead of flattening it; may be repeated, once for each attribute.",
+        show_default=False,
+        rich_help_panel=OUTPUT,
+    ),
+]
+Amount = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        min=0,
+        max=1,
+        help="Move so much of the way, from 0 to 1. By default all of it.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Scheduler = Annotated[
     str | None,
     typer.Option(
@@ -140,6 +160,27 @@ FoldBy = Annotated[
         rich_help_panel=EVENTS,
     ),
 ]
+
+
+def place(to: list[str] | None, amount: float | None) -> dict[str, Any]:
+    """Return where to move scores, and how far, as `model.move` has it; nothing if not asked."""
+    if not to:
+        if amount is not None:
+            raise typer.BadParameter(
+                "says how far to move: expected --to as well", param_hint="--amount"
+            )
+        return {}
+    how_far = {"amount": 1.0 if amount is None else amount}
+    pairs = [text.rpartition("=") for text in to]
+    if len(to) == 1 and not pairs[0][1]:
+        return {"to": to[0], **how_far}
+    values = {name.strip(): value.strip() for name, _, value in pairs}
+    if not all(values) or len(values) < len(to):
+        raise typer.BadParameter(
+            f"got {' and '.join(to)}; expected one NAME=VALUE for each attribute that moves",
+            param_hint="--to",
+        )
+    return {"to": values, **how_far}
 
 
 def warn_of_low_auc(sample: Sample, scores: list[str]) -> list[str]:

@@ -55,11 +55,13 @@ class Decorrelator(Model):
 
     Attributes:
         method: what it is called on the command line; None for what is not fitted there.
+        ending: of the name of its scores, behind that of the old ones.
         attributes_: the protected attributes of the fit.
         one_column_: whether the fit had one score, (n,), rather than a table of them, (n, k).
     """
 
     method: ClassVar[str | None] = None
+    ending = "flat"
     outside: Outside
     categorical: Sequence[str | int]
     attributes_: ProtectedAttributes
@@ -181,9 +183,20 @@ class Decorrelator(Model):
                 where they are, or "barycentre", the mean over the attributes of the background.
             amount: how far, on the straight line from the score (0) to where it goes (1).
         """
+        return self._elsewhere(to, amount).transform(scores, protected)
+
+    def _elsewhere(self, to: Any, amount: float) -> Decorrelator:
+        """Return the model whose `transform` is `move`."""
         from unsculpt.decorrelators.move import Moved
 
-        return Moved(self, to, amount).transform(scores, protected)
+        moved = Moved(self, to, amount)
+        moved._check_parameters()
+        moved.source_ = self.source_
+        return moved
+
+    def _nowhere(self, attributes: ProtectedAttributes, outside: Outside) -> bool:
+        """Whether no event has an answer, as scores are moved beyond these attributes."""
+        return False
 
     def variations(self, n: int) -> Sequence[tuple[Decorrelator, Decorrelator]]:
         """Return n pairs of models: the map moved up and down along directions of its error.

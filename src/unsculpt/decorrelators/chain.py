@@ -13,8 +13,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import Decorrelator
+from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.efficiencies import at_each
-from unsculpt.decorrelators.move import Moved
+from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.inputs import Floats, count_events, event_weights, with_weight
 from unsculpt.saving import Arrays, Json, Model, packed, unpacked
 
@@ -90,6 +91,11 @@ class Chain(Decorrelator):
         return _in_turn([partial(_applied, step, protected) for step in self.steps], scores)
 
     @property
+    def ending(self) -> str:  # type: ignore[override]
+        """What the name of its scores ends in."""
+        return str(getattr(self.steps[-1], "ending", super().ending))
+
+    @property
     def n_scores_(self) -> int:
         """How many scores, or features of a classifier, the first step takes."""
         first = self.steps[0]
@@ -129,10 +135,18 @@ class Chain(Decorrelator):
 
         return [(chain(up), chain(down)) for up, down in last.variations(n)]
 
-    def move(self, scores: ArrayLike, protected: Any, *, to: Any, amount: float = 1.0) -> Floats:
-        """Return the scores that the last step gets, moved by it."""
+    def _elsewhere(self, to: Any, amount: float) -> Chain:
+        """Return the chain with its last step moved: the scores that this step gets, elsewhere."""
         *before, last = self.steps
-        return Chain([*before, Moved(last, to, amount)]).transform(scores, protected)
+        if not isinstance(last, Decorrelator):
+            raise ValueError(f"a {type(last).__name__} cannot move, so neither can the chain")
+        other = Chain([*before, last._elsewhere(to, amount)])
+        other.source_ = self.source_
+        return other
+
+    def _nowhere(self, attributes: ProtectedAttributes, outside: Outside) -> bool:
+        parts = [step for step in self.steps if isinstance(step, Decorrelator)]
+        return any(step._nowhere(attributes, outside) for step in parts)
 
     def _inverses(self, steps: Sequence[Any], protected: Any) -> list[Action]:
         for step in steps:

@@ -173,6 +173,7 @@ class CrossFit(Decorrelator):
         """
         check_is_fitted(self)
         columns, _, marked = self._check(scores, self._first._along(protected))
+        marked = marked | self.models_[0]._nowhere(self.attributes_, self.outside)
         classifier = not isinstance(models_of(self.models_)[0], Decorrelator)
         given = scores if classifier else columns[:, 0] if is_one_column(scores) else columns
         table = self._table(protected)
@@ -245,13 +246,20 @@ class CrossFit(Decorrelator):
 
         A reference beyond the range of all events follows `outside`.
         """
+        moved = self._elsewhere(to, amount)
+        return moved.transform(scores, protected, fold=fold, event=event)
+
+    def _elsewhere(self, to: Any, amount: float) -> CrossFit:
         check_is_fitted(self)
-        _, nowhere = Moved(self, to, amount).reference()
         other = copy.copy(self)
         other.__dict__.pop("_silent_models", None)
-        other.models_ = [Moved(model, to, amount) for model in self.models_]
-        moved = other.transform(scores, protected, fold=fold, event=event)
-        return np.full_like(moved, np.nan) if nowhere else moved
+        other.models_ = [model._elsewhere(to, amount) for model in self.models_]
+        return other
+
+    @property
+    def ending(self) -> str:  # type: ignore[override]
+        """What the name of its scores ends in."""
+        return str(self.models_[0].ending)
 
     @property
     def n_scores_(self) -> int:
@@ -342,6 +350,8 @@ class CrossFit(Decorrelator):
         """Return `transform` as steps of a graph, from those of the models."""
         along = self._first._along_graph(graph, protected)
         _, mark = self.attributes_.graph(graph, along, self.outside)
+        if self.models_[0]._nowhere(self.attributes_, self.outside):
+            mark = graph.constant(np.nan)
         flat = []
         for columns in zip(*answers, strict=True):
             chosen = sum(columns[1:], start=columns[0]) / len(columns)

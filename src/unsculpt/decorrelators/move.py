@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from typing import Any, Self, cast
 
 import numpy as np
@@ -12,15 +10,16 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import ConditionalCDF, Decorrelator, ScoreDecorrelator, shaped
-from unsculpt.decorrelators.common.attributes import Categorical, Continuous, ProtectedAttributes
+from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.background import Background
-from unsculpt.decorrelators.common.outside import Outside, users_level
+from unsculpt.decorrelators.common.outside import Outside
+from unsculpt.decorrelators.common.reference import BARYCENTRE, named, reference
+from unsculpt.decorrelators.common.tables import table_of
 from unsculpt.devices import in_threads
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
 from unsculpt.saving import Arrays, Json, packed, unpacked
 
-BARYCENTRE = "barycentre"
 PLACES = np.linspace(0, 1, 1025)  # of a score's coordinate, where a quantile function has nodes
 LEVELS = np.union1d(PLACES, expit(np.linspace(-16, 16, 1025)))  # where a mean of several has them
 
@@ -58,6 +57,8 @@ class Moved(Decorrelator):
     True
     """
 
+    ending = "moved"
+
     def __init__(
         self, decorrelator: Any, to: Any = BARYCENTRE, amount: float = 1.0, seed: int | None = None
     ) -> None:
@@ -79,18 +80,32 @@ class Moved(Decorrelator):
         check_is_fitted(self)
         self._check_parameters()
         columns, features, marked = self.decorrelator._check(scores, protected)
-        reference, nowhere = self.reference()
+        place, nowhere = self._reference()
         if self.amount == 0:
             return shaped(columns, marked | nowhere, scores)
-        if self._keeps_some(reference):
-            there = placed(self.attributes_, features, reference or {})
-            moved = moved_scores(self.decorrelator, columns, features, there, self.seed)
+        rng = None if self.seed is None else np.random.default_rng(self.seed)
+        moved = [self._moved(i, x, features, place, rng) for i, x in enumerate(columns.T)]
+        return shaped(np.column_stack(moved), marked | nowhere, scores)
+
+    def _moved(
+        self,
+        which: int,
+        score: Floats,
+        features: Floats,
+        place: dict[str, Any] | None,
+        rng: np.random.Generator | None = None,
+        higher: float = 0.0,
+    ) -> Floats:
+        """Return one of the scores where it goes, at these coordinates, from a higher level."""
+        cdf = self.decorrelator.cdfs_[which]
+        there: Floats | QuantileFunction
+        if self._keeps_some(place):
+            there = placed(self.attributes_, features, place or {})
         else:
-            functions = self._functions(reference)
-            moved = moved_scores(self.decorrelator, columns, features, functions, self.seed)
+            there = self._functions(place)[which]
+        moved = moved_score(cdf, score, features, there, rng, higher)
         # Each term keeps the order, to the last bit.
-        moved = (1 - self.amount) * columns + self.amount * moved
-        return shaped(moved, marked | nowhere, scores)
+        return (1 - self.amount) * score + self.amount * moved
 
     def variations(self, n: int) -> list[tuple[Moved, Moved]]:
         """Return what the variations of the decorrelator make of the scores."""
@@ -117,6 +132,9 @@ class Moved(Decorrelator):
         """Whether the fit had one score."""
         return bool(self.decorrelator.one_column_)
 
+    def _nowhere(self, attributes: ProtectedAttributes, outside: Outside) -> bool:
+        return reference(self.to, attributes, outside)[1]
+
     @property
     def outside(self) -> Outside:
         """What becomes of protected values, and of `to`, beyond the fitted range."""
@@ -138,54 +156,14 @@ class Moved(Decorrelator):
                 f"amount is {amount!r}; expected a number from 0, where nothing moves, to 1"
             )
 
-    def reference(self) -> tuple[dict[str, Any] | None, bool]:
-        """Return the attributes to go to, none for the barycentre, and whether there is no answer.
+    def _reference(self) -> tuple[dict[str, Any] | None, bool]:
+        return reference(self.to, self.attributes_, self.outside)
 
-        Beyond the fitted range `outside` is followed, for a reference as for an event.
-        """
-        to = self._to()
-        if to is None:
-            return None, False
-        nowhere = False
-        for attribute in self.attributes_.attributes:
-            if attribute.name not in to:
-                continue
-            value = to[attribute.name] = _value(attribute, to[attribute.name])
-            category = isinstance(attribute, Categorical)
-            if attribute.known(np.array([value]))[0] or (self.outside is None and not category):
-                continue
-            message = (
-                f"to has {attribute.name} {value!r}, outside the fitted {attribute.describe()}"
-            )
-            if self.outside == "raise" or category:
-                raise ValueError(f"{message}; move to a value that the fit has seen")
-            nowhere |= self.outside == "nan"
-            then = "all scores become NaN" if nowhere else "the nearest fitted value stands in"
-            warnings.warn(f"{message}: {then}", stacklevel=users_level())
-        return to, nowhere
-
-    def _to(self) -> dict[str, Any] | None:
-        """Return `to` by the names of attributes, None for the barycentre."""
-        names = self.attributes_.names
-        example = f"{{{names[0]!r}: ...}}"
-        if isinstance(self.to, str) and self.to == BARYCENTRE:
-            return None
-        if not isinstance(self.to, dict):
-            if len(names) > 1:
-                raise ValueError(
-                    f"to is {self.to!r}, but the model protects {', '.join(names)}; name the "
-                    f"attribute, to={example}, or say to={BARYCENTRE!r}"
-                )
-            return {names[0]: self.to}
-        found = {}
-        for which, value in self.to.items():
-            name = names[which] if isinstance(which, int) and 0 <= which < len(names) else which
-            if name not in names:
-                raise ValueError(f"to names {which!r}; the protected attributes are {names}")
-            found[name] = value
-        if not found:
-            raise ValueError(f"to is empty; expected at least one attribute, such as {example}")
-        return found
+    def _place_of_program(self) -> tuple[dict[str, Any] | None, bool]:
+        self._check_parameters()
+        if self.seed is not None:
+            raise ValueError("other programs have no random numbers; export it with seed=None")
+        return self._reference()
 
     def _keeps_some(self, reference: dict[str, Any] | None) -> bool:
         """Whether attributes stay where they are, so that each event goes to a place of its own."""
@@ -206,31 +184,43 @@ class Moved(Decorrelator):
         return list(known[2])
 
     def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
-        self._check_parameters()
-        if self.seed is not None:
-            raise ValueError("a graph has no random numbers; export it with seed=None")
-        reference, nowhere = self.reference()
-        if self._keeps_some(reference):
-            raise ValueError(
-                f"to is {self.to!r}, which keeps some of {self.attributes_.names} where they are; "
-                "a program knows one reference: name all attributes, or the barycentre"
-            )
+        place, nowhere = self._place_of_program()
         features, mark = self.attributes_.graph(graph, protected, self.outside)
         if nowhere:
             mark = graph.constant(np.nan)
         out = []
-        for cdf, score, (levels, values) in zip(
-            self.decorrelator.cdfs_, scores, self._functions(reference), strict=True
-        ):
+        for i, (cdf, score) in enumerate(zip(self.decorrelator.cdfs_, scores, strict=True)):
             inside = score.clip(*cdf.range)
-            level = cdf.graph(graph, inside, features).clip(levels[0], levels[-1])
-            moved = graph.interpolate([(levels, level)], values) + (score - inside)
-            out.append((1 - self.amount) * score + self.amount * moved)
+            level = cdf.graph(graph, inside, features)
+            if self._keeps_some(place):
+                moved = self._inverse_graph(graph, cdf, level, features, place or {})
+            else:
+                levels, values = self._functions(place)[i]
+                moved = graph.interpolate([(levels, level.clip(levels[0], levels[-1]))], values)
+            out.append((1 - self.amount) * score + self.amount * (moved + (score - inside)))
         return out if mark is None else [score + mark for score in out]
+
+    def _inverse_graph(
+        self, graph: Graph, cdf: Any, level: Value, features: Value, place: dict[str, Any]
+    ) -> Value:
+        """Return the score at a level where some attributes are elsewhere, as steps of a graph."""
+        table = table_of(cdf)
+        if table is None:
+            raise ValueError(
+                f"to is {self.to!r}, which keeps some of {self.attributes_.names} where they are; "
+                "a program needs a table for that, which this method does not make of these "
+                "attributes. A SplineDecorrelator does; or name all attributes"
+            )
+        # What stays has no value here yet.
+        there = placed(self.attributes_, np.full((1, self.attributes_.width), np.nan), place)
+        stays = np.isnan(there)
+        return table.inverse_graph(
+            graph, level, features * stays.astype(float) + np.where(stays, 0, there)
+        )
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, fitted = packed(self.decorrelator, "moved")
-        to = self._to()
+        to = named(self.to, self.attributes_.names)
         parameters: Json = {"to": BARYCENTRE if to is None else to, "amount": self.amount}
         parameters |= {"decorrelator": None, "seed": self.seed}
         return arrays, {
@@ -245,6 +235,11 @@ class Moved(Decorrelator):
 
 def check_movable(model: Any) -> None:
     """Refuse what does not know the whole distribution of its scores."""
+    if isinstance(model, Moved):
+        raise ValueError(
+            f"the model is a Moved already, to {model.to!r}; move its decorrelator instead, or set "
+            "its `to` and `amount`"
+        )
     if not isinstance(model, ScoreDecorrelator):
         raise ValueError(
             f"a {type(model).__name__} does not know the whole distribution of a score, which a "
@@ -258,37 +253,37 @@ def check_movable(model: Any) -> None:
         )
 
 
-def moved_scores(
-    model: Any,
-    columns: Floats,
+def moved_score(
+    cdf: ConditionalCDF,
+    score: Floats,
     features: Floats,
-    to: Floats | Sequence[QuantileFunction],
-    seed: int | None,
+    to: Floats | QuantileFunction,
+    rng: np.random.Generator | None = None,
+    higher: float = 0.0,
 ) -> Floats:
-    """Return scores, (n, k), with their levels here and the quantiles of these levels elsewhere.
+    """Return the scores elsewhere that have the levels these have here.
 
     Args:
-        model: of the whole distribution, fitted.
-        columns: the scores, (n, k).
+        cdf: of the score.
+        score: (n,).
         features: coordinates of the attributes here, (n, f).
-        to: coordinates elsewhere, (n, f), or the quantile function of each score there.
-        seed: of the levels of atoms; None for the middle of their jump.
+        to: coordinates elsewhere, (n, f), or the quantile function there.
+        rng: of the levels of atoms; None for the middle of their jump.
+        higher: is added to the levels, to see what an error of them does.
     """
-    rng = None if seed is None else np.random.default_rng(seed)
-    out = np.empty_like(columns)
-    for i, cdf in enumerate(model.cdfs_):
-        low, high = cdf.range
-        inside = np.clip(columns[:, i], low, high)
-        level = in_threads(cdf.cdf, inside, features)
-        if rng is not None:
-            level = _scattered(cdf, inside, features, level, rng)
-        if isinstance(to, np.ndarray):
-            there = in_threads(cdf.inverse, level, to)
-        else:
-            there = np.interp(level, *to[i])
-        # Beyond the scores of the fit, as far as the nearest of them: ordered, and no jump.
-        out[:, i] = np.clip(there, low, high) + (columns[:, i] - inside)
-    return out
+    low, high = cdf.range
+    inside = np.clip(score, low, high)
+    level = in_threads(cdf.cdf, inside, features)
+    if rng is not None:
+        level = _scattered(cdf, inside, features, level, rng)
+    if higher:
+        level = np.clip(level + higher, 0, 1)
+    if isinstance(to, np.ndarray):
+        there = in_threads(cdf.inverse, level, to)
+    else:
+        there = np.interp(level, *to)
+    # Beyond the scores of the fit, as far as the nearest of them: ordered, and no jump.
+    return np.asarray(np.clip(there, low, high) + (score - inside))
 
 
 def quantile_function(cdf: ConditionalCDF, at: Background) -> QuantileFunction:
@@ -340,21 +335,6 @@ def _background(model: Any) -> Background:
             "background lies; fit it again to move to the barycentre"
         )
     return background
-
-
-def _value(attribute: Continuous | Categorical, value: Any) -> Any:
-    """Return a value of an attribute; a number may come as text, from a command line."""
-    if isinstance(attribute, Categorical) and attribute.is_text:
-        return str(value)
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise ValueError(
-            f"to has {attribute.name} {value!r}; expected a number, or to={BARYCENTRE!r}"
-        )
-    return number
 
 
 def _atoms(cdf: ConditionalCDF) -> Floats:

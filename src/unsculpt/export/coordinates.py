@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from unsculpt.atomic import atomic_write
 from unsculpt.decorrelators import CrossFit
 from unsculpt.decorrelators.common.attributes import Categorical, Continuous
+from unsculpt.decorrelators.common.tables import TableCDF, table_of
 from unsculpt.export.program import check_exportable, protected_in
 from unsculpt.export.schema import Content, binning, category, formula, reference, transform
 from unsculpt.export.thinning import thin
@@ -21,6 +22,7 @@ from unsculpt.inputs import Floats
 
 # The formula that all pieces of a coordinate share, with x its variable.
 LINE = "[0]+[1]*((x-[2])/[3])"
+NODES = {0: 0, 1: 257, 2: 65}  # of an attribute without a table, by the number of attributes
 LARGEST = 10_000_000  # bytes of a file
 Attributes = dict[str, Continuous | Categorical]
 
@@ -149,7 +151,7 @@ def piecewise(
     line: int,
 ) -> Content:
     """Straight lines from the end of one knot's jump to the start of the next one's."""
-    knots, start, end, margin = _apart(knots, start, end)
+    knots, start, end, margin = apart(knots, start, end)
     edges: list[float | str] = ["-inf"]
     content: list[Content] = [below]
     for i, knot in enumerate(knots):
@@ -164,12 +166,35 @@ def piecewise(
     return binning(name, [*edges, "inf"], [*content, above], "clamp")
 
 
-def _apart(knots: Floats, start: Floats, end: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def apart(knots: Floats, start: Floats, end: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Join knots that are one number to correctionlib, whose reader rounds the last digits."""
     margin = _margin(knots)
     first = np.flatnonzero(np.diff(knots, prepend=-np.inf) > 4 * margin)
     last = np.append(first[1:], len(knots)) - 1
     return knots[first], start[first], end[last], margin[first]
+
+
+def attribute_nodes(cdf: Any, attributes: Attributes) -> list[Floats]:
+    """Return the nodes of the continuous attributes: those of the table, if it is one."""
+    table, names = table_of(cdf), continuous(attributes)
+    if table is None:
+        return [np.linspace(-1, 1, NODES[len(names)])] * len(names)
+    nodes = [table.attribute] if isinstance(table, TableCDF) else table.nodes
+    kinds = [isinstance(attribute, Continuous) for attribute in attributes.values()]
+    return [own for own, kind in zip(nodes, kinds, strict=True) if kind]
+
+
+def features_at(attributes: Attributes, axes: Sequence[Floats], chosen: tuple[int, ...]) -> Floats:
+    """Return the coordinates of all nodes of the continuous attributes, for some categories."""
+    along = iter([x.ravel() for x in np.meshgrid(*axes, indexing="ij")])
+    numbers, events = iter(chosen), int(np.prod([len(x) for x in axes]))
+    blocks = []
+    for attribute in attributes.values():
+        if isinstance(attribute, Continuous):
+            blocks.append(next(along)[:, None])
+        else:
+            blocks.append(np.tile(np.eye(attribute.width)[next(numbers)], (events, 1)))
+    return np.hstack(blocks)
 
 
 def _margin(value: Any) -> Any:

@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 
 from unsculpt.decorrelators.base import varied
-from unsculpt.decorrelators.common.attributes import Categorical, Continuous
-from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
+from unsculpt.decorrelators.common.attributes import Categorical
+from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF, table_of
+from unsculpt.decorrelators.move import Moved
 from unsculpt.export.coordinates import (
     LINE,
+    Attributes,
+    attribute_nodes,
     attributes_of,
     cell,
     check_single,
     check_tolerance,
     continuous,
     described,
+    features_at,
     grid,
     inputs_of,
     over,
@@ -26,8 +30,10 @@ from unsculpt.export.coordinates import (
     thinned,
     write,
 )
+from unsculpt.export.moved import moved_content
 from unsculpt.export.program import flat_names, scores_in
 from unsculpt.export.schema import Content, category, formula, transform
+from unsculpt.inputs import Floats
 
 # Beyond the scores of the fit, with x the score.
 BELOW = "[0]/(1+([1]-x)/[2])"
@@ -36,7 +42,11 @@ VARIATION = "variation"
 
 
 def to_correctionlib(
-    model: Any, path: str | os.PathLike[str], *, tolerance: float = 1e-3, variations: int = 0
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    tolerance: float | None = None,
+    variations: int = 0,
 ) -> None:
     """Write `model.transform` as a correctionlib file (schema 2).
 
@@ -46,51 +56,55 @@ def to_correctionlib(
     that differ in the last digit only are one, as the reader of correctionlib rounds it.
     Categories are strings or integers.
 
+    A `Moved` is a grid over the attributes and the score itself. Its tolerance is of the level: a
+    moved score lies between those of levels that differ by so much, or within this share of the
+    range of all scores of these.
+
     Args:
         model: a fitted decorrelator of scores whose conditional CDF is a table: of one continuous
-            attribute, or a `SplineDecorrelator`.
+            attribute, or a `SplineDecorrelator`; or a `Moved` of one or two continuous attributes.
         path: the file to write.
-        tolerance: the largest difference to `transform` at any score and attribute.
+        tolerance: the largest difference to `transform` at any score and attribute, 0.001 if not
+            given, 0.01 of a `Moved`.
         variations: pairs of the model's variations to write too; the correction then has a last
             input, `variation`, which is "nominal", "up_1", "down_1", ...
     """
     check_single(model)
+    moves = isinstance(model, Moved)
+    if tolerance is None:
+        tolerance = 1e-2 if moves else 1e-3
     check_tolerance(tolerance)
     models = varied(model, variations) if variations else {"nominal": model}
     which = [{"name": VARIATION, "type": "string"}] if variations else []
     attributes = attributes_of(model)
+    names = continuous(attributes)
+    what = f"moved to {model.to!r} in" if moves else "decorrelated from"
+    content = _moved if moves else _flat
     corrections = [
         {
             "name": flat,
-            "description": f"{score} decorrelated from {', '.join(attributes)} by unsculpt "
+            "description": f"{score} {what} {', '.join(attributes)} by unsculpt "
             f"{version('unsculpt')}, to {tolerance:g} or better",
             "version": 1,
             "inputs": [described(score, about), *inputs_of(model), *which],
             "output": {"name": flat, "type": "real"},
             "generic_formulas": [
                 formula(LINE, score),
-                *(formula(LINE, name) for name in continuous(attributes)),
-                formula(cell(1 + len(continuous(attributes))), *continuous(attributes), score),
+                *(formula(LINE, name) for name in names),
+                formula(cell(1 + len(names)), *names, score),
+                *([formula(cell(len(names)), *names)] if names else []),
             ],
-            "data": _flat(tables, attributes, score, model.outside, tolerance),
+            "data": content(models, i, attributes, score, tolerance),
         }
-        for tables, (score, about), flat in zip(
-            _tables(models), scores_in(model, model), flat_names(model), strict=True
+        for i, ((score, about), flat) in enumerate(
+            zip(scores_in(model, model), flat_names(model), strict=True)
         )
     ]
     write(path, corrections)
 
 
-def _tables(models: dict[str, Any]) -> list[dict[str, TableCDF | TensorCDF]]:
-    """Return the tables of each score, by the names of the models."""
-    return [
-        {name: _table(getattr(m, "cdfs_", [None] * m.n_scores_)[i]) for name, m in models.items()}
-        for i in range(models["nominal"].n_scores_)
-    ]
-
-
 def _table(cdf: Any) -> TableCDF | TensorCDF:
-    table = cdf if isinstance(cdf, TensorCDF) else getattr(cdf, "table", None)
+    table = table_of(cdf)
     if table is None:
         raise ValueError(
             "correctionlib needs a conditional CDF in a table, which this method does not make of "
@@ -99,27 +113,49 @@ def _table(cdf: Any) -> TableCDF | TensorCDF:
     return table
 
 
+def _moved(
+    models: dict[str, Any], which: int, attributes: Attributes, score: str, tolerance: float
+) -> Content:
+    """The coordinates of the attributes, and the grids over these and the score."""
+    model = models["nominal"]
+    place, nowhere = model._place_of_program()
+    if nowhere:
+        return formula("sqrt(-1)", score)
+
+    def inner(chosen: tuple[int, ...]) -> Content:
+        def moved(axes: list[Floats], scores: Floats, higher: float) -> Floats:
+            """Where all models move these scores to, (models, ..., scores)."""
+            features = np.repeat(features_at(attributes, axes, chosen), len(scores), axis=0)
+            column = np.tile(scores, len(features) // len(scores))
+            answers = [
+                m._moved(which, column, features, place, higher=higher) for m in models.values()
+            ]
+            return np.stack(answers).reshape(-1, *map(len, axes), len(scores))
+
+        def of_all(contents: list[Content]) -> Content:
+            cases = dict(zip(models, contents, strict=True))
+            return category(VARIATION, cases) if len(cases) > 1 else contents[0]
+
+        cdf = model.decorrelator.cdfs_[which]
+        return moved_content(cdf, moved, of_all, attributes, score, tolerance)
+
+    return over(attributes, model.outside, inner, score)
+
+
 def _flat(
-    tables: dict[str, Any],
-    attributes: dict[str, Continuous | Categorical],
-    score: str,
-    outside: str | None,
-    tolerance: float,
+    models: dict[str, Any], which: int, attributes: Attributes, score: str, tolerance: float
 ) -> Content:
     """The coordinates of the attributes, of the score, and the grids over these."""
+    tables = {
+        name: _table(getattr(m, "cdfs_", [None] * m.n_scores_)[which]) for name, m in models.items()
+    }
     cdf = tables["nominal"]
     knots, start, end = cdf.coordinate.steps
     scale = float(knots[-1] - knots[0])
     below = formula(BELOW, score, parameters=[start[0], knots[0], scale])
     above = formula(ABOVE, score, parameters=[1 - end[-1], knots[-1], scale])
     rule = piecewise(score, knots, start, end, below, above, line=0)
-    names = [*continuous(attributes), score]
-    all_nodes = [cdf.attribute] if isinstance(cdf, TableCDF) else cdf.nodes
-    nodes = [
-        own
-        for own, attribute in zip(all_nodes, attributes.values(), strict=True)
-        if isinstance(attribute, Continuous)
-    ]
+    names, nodes = [*continuous(attributes), score], attribute_nodes(cdf, attributes)
 
     # The cells are the same for all: a difference between two is then better than the tolerance.
     kinds = [isinstance(a, Categorical) for a in attributes.values()]
@@ -136,4 +172,4 @@ def _flat(
         content = category(VARIATION, grids) if len(grids) > 1 else grids["nominal"]
         return transform(score, rule, content)
 
-    return over(attributes, outside, inner, score)
+    return over(attributes, models["nominal"].outside, inner, score)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from unsculpt.decorrelators.base import ConditionalCDF, ScoreDecorrelator
-from unsculpt.decorrelators.common.attributes import Categorical, Continuous
 from unsculpt.export.coordinates import (
     LINE,
     Attributes,
@@ -19,6 +18,7 @@ from unsculpt.export.coordinates import (
     check_single,
     check_tolerance,
     continuous,
+    features_at,
     grid,
     inputs_of,
     over,
@@ -27,7 +27,7 @@ from unsculpt.export.coordinates import (
 )
 from unsculpt.export.program import scores_in
 from unsculpt.export.schema import Content, category, formula
-from unsculpt.inputs import Floats, check_fraction
+from unsculpt.inputs import check_fraction
 
 EFFICIENCY = "efficiency"
 # Of each axis before they are thinned, by the number of axes: with two, a file of a few megabytes.
@@ -118,7 +118,7 @@ def _cuts(
     levels = 1 - efficiency + np.array([0.0, -off, off])
 
     def inner(chosen: tuple[int, ...]) -> Content:
-        features, shape = _features(attributes, axes, chosen), [len(x) for x in axes]
+        features, shape = features_at(attributes, axes, chosen), [len(x) for x in axes]
         cut, low, high = (
             np.clip(cdf.inverse(np.full(len(features), level), features), *cdf.range).reshape(shape)
             for level in np.clip(levels, 0, 1)
@@ -127,16 +127,3 @@ def _cuts(
         return grid(names, kept, cuts, 1 + len(names), digits=12)
 
     return over(attributes, outside, inner, names[0])
-
-
-def _features(attributes: Attributes, axes: list[Floats], chosen: tuple[int, ...]) -> Floats:
-    """Return the coordinates of all nodes, for some categories."""
-    along = iter([x.ravel() for x in np.meshgrid(*axes, indexing="ij")])
-    numbers, events = iter(chosen), int(np.prod([len(x) for x in axes]))
-    blocks = []
-    for attribute in attributes.values():
-        if isinstance(attribute, Continuous):
-            blocks.append(next(along)[:, None])
-        elif isinstance(attribute, Categorical):
-            blocks.append(np.tile(np.eye(attribute.width)[next(numbers)], (events, 1)))
-    return np.hstack(blocks)

@@ -64,6 +64,8 @@ def apply(
     outside: Outside | None = None,
     selected_only: bool = False,
     variations: int = 0,
+    to: Any = None,
+    amount: float = 1.0,
     advance: Callable[[int], object] = lambda rows: None,
 ) -> Applied:
     """Write the events with the decorrelated scores added, in bounded memory.
@@ -73,20 +75,25 @@ def apply(
         events: the files.
         output: a file, or a folder to write each file into under its own name. What is written
             appears whole or not at all.
-        names: of the new columns; that of the score with `_flat` behind it if not given. What is
-            no letter, digit or underscore in an expression becomes an underscore.
+        names: of the new columns; that of the score with `_flat` behind it if not given, or
+            `_moved`. What is no letter, digit or underscore in an expression becomes an underscore.
         source: the columns to use, as the model's `source_` has them, which is the default.
         nan: whether NaN or infinite scores and attributes are an error or give NaN.
         outside: instead of what the model says of protected values beyond the fit.
         selected_only: whether events that are not of the selection of the fit become NaN.
         variations: pairs of the model's variations to write too, as further columns that end in
             `_up_1`, `_down_1`, ...
+        to: where scores are moved, as `model.move` has it, instead of decorrelated; the new columns
+            are then called with `_moved` behind the score.
+        amount: how far, from 0 to 1.
         advance: told how many rows came with each chunk.
     """
     _keep_memory()
     if outside is not None:
         model = copy.copy(model)
         model.outside = outside
+    if to is not None:
+        model = model._elsewhere(to, amount)
     columns = _NewColumns(
         model, events, source or model.source_, names, nan, variations, selected_only
     )
@@ -105,11 +112,14 @@ def apply(
                 put(chunk)
                 done.rows += len(chunk)
                 advance(len(chunk))
+        others = {}  # each chunk says the same
         for note in notes:
             if isinstance(note.message, OutsideWarning):
                 done.outside[note.message.name] += note.message.count
             else:
-                warnings.warn_explicit(note.message, note.category, note.filename, note.lineno)
+                others[str(note.message)] = note
+        for note in others.values():
+            warnings.warn_explicit(note.message, note.category, note.filename, note.lineno)
         done.files.append(str(target))
     return done
 
@@ -170,7 +180,9 @@ class _NewColumns:
                     "the model was fitted without a selection; expected one to hold to"
                 )
             self.selection = parse(source["selection"], columns)
-        self.names = list(names) or [_flat_name(score, events) for score in self.scores]
+        self.names = list(names) or [
+            _new_name(score, events, model.ending) for score in self.scores
+        ]
         if len(self.names) != len(self.scores):
             raise ValueError(f"{len(self.names)} names for {len(self.scores)} scores")
         self.models = [model]
@@ -263,7 +275,7 @@ def _fold_by(text: str, columns: Sequence[str]) -> Expression:
         ) from None
 
 
-def _flat_name(score: Expression, events: Stream) -> str:
+def _new_name(score: Expression, events: Stream, ending: str) -> str:
     """Return what the new column is called: a word, among those that one counter counts.
 
     ROOT's `nJet` counts all lists whose names begin with `Jet_`.
@@ -275,8 +287,8 @@ def _flat_name(score: Expression, events: Stream) -> str:
         group = next((group for group in groups if f"n{group}" in columns), None)
         if group is not None and score.text != name:
             rest = re.sub(rf"\b{group}_", "", score.text)
-            return f"{group}_{word(rest).strip('_')}_flat"
-    return f"{word(score.text).strip('_')}_flat"
+            return f"{group}_{word(rest).strip('_')}_{ending}"
+    return f"{word(score.text).strip('_')}_{ending}"
 
 
 def _which(expressions: Sequence[Expression], values: list[NDArray[Any]]) -> str:

@@ -163,6 +163,18 @@ class EmpiricalCDF:
         inside = graph.where(value < knots[0], below, inside)
         return graph.where(value > knots[-1], above, inside)
 
+    def inverse_graph(self, graph: Graph, level: Value) -> Value:
+        """Return the value at each level as steps of a graph, within the sample."""
+        # A first or a last stretch of no length would divide by zero.
+        used = slice(
+            int(np.searchsorted(self.levels, self.levels[0], "right")) - 1,
+            int(np.searchsorted(self.levels, self.levels[-1])) + 1,
+        )
+        levels = self.levels[used]
+        return graph.interpolate(
+            [(levels, level.clip(levels[0], levels[-1]))], self.quantiles[used]
+        )
+
 
 def with_copies(values: NDArray[T], weight: Floats) -> tuple[NDArray[T], Floats]:
     """Return events of weight two as two events, and so on, where the weights allow it.

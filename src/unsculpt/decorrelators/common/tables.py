@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,12 @@ class TableCDF:
         place = self.coordinate.graph(graph, score)
         return graph.interpolate([(self.attribute, features), (self.score, place)], self.values)
 
+    def inverse_graph(self, graph: Graph, level: Value, features: Value) -> Value:
+        """Return `inverse` as steps of a graph, within the scores of the fit."""
+        axes = [(self.attribute, features)]
+        place = reach_graph(graph, axes, self.values, level, self.score)
+        return self.coordinate.inverse_graph(graph, place)
+
 
 @dataclass(frozen=True)
 class TensorCDF:
@@ -134,12 +141,23 @@ class TensorCDF:
 
     def graph(self, graph: Graph, score: Value, features: Value) -> Value:
         """Return `cdf` as steps of a graph."""
-        places = [
-            *self.attributes.graph_positions(graph, features),
-            self.coordinate.graph(graph, score),
-        ]
-        axes = list(zip([*self.nodes, self.score], places, strict=True))
+        axes = [*self._axes(graph, features), (self.score, self.coordinate.graph(graph, score))]
         return graph.interpolate(axes, self.values)
+
+    def inverse_graph(self, graph: Graph, level: Value, features: Value) -> Value:
+        """Return `inverse` as steps of a graph, within the scores of the fit."""
+        axes = self._axes(graph, features)
+        place = reach_graph(graph, axes, self.values, level, self.score)
+        return self.coordinate.inverse_graph(graph, place)
+
+    def _axes(self, graph: Graph, features: Value) -> list[tuple[Floats, Value]]:
+        places = self.attributes.graph_positions(graph, features)
+        return list(zip(self.nodes, places, strict=True))
+
+
+def table_of(cdf: Any) -> TableCDF | TensorCDF | None:
+    """Return the table in which a conditional CDF is, or None."""
+    return cdf if isinstance(cdf, TensorCDF) else getattr(cdf, "table", None)
 
 
 def between(search: Search, values: Floats) -> tuple[NDArray[np.int64], Floats]:
@@ -170,6 +188,28 @@ def reach(at: Callable[[NDArray[np.int64]], Floats], level: Floats, nodes: Float
     rise = end - start
     fraction = np.divide(level - start, rise, out=np.zeros_like(rise), where=rise > 0)
     return nodes[low] + np.clip(fraction, 0, 1) * (nodes[low + 1] - nodes[low])
+
+
+def reach_graph(
+    graph: Graph,
+    axes: list[tuple[Floats, Value]],
+    values: Floats,
+    level: Value,
+    nodes: Floats,
+) -> Value:
+    """Return `reach` as steps of a graph, for curves along the last axis of a table."""
+    column, last = graph.constant(np.zeros((1, 1), dtype=np.int64)), np.int64(len(nodes) - 1)
+    for step in (2**k for k in reversed(range(len(nodes).bit_length()))):
+        right = column + np.int64(step)
+        inside = right < last
+        there = graph.mixture(axes, values, graph.where(inside, right, column))
+        column = graph.where(level < graph.where(inside, there, 2.0), column, right)
+    after = column + np.int64(1)
+    start = graph.mixture(axes, values, column)
+    rise = graph.mixture(axes, values, after) - start
+    share = graph.where(rise > 0.0, (level - start) / rise, 0.0).clip(0.0, 1.0)
+    here = graph.take(nodes, column)
+    return here + share * (graph.take(nodes, after) - here)
 
 
 Way = tuple[int, Floats]
