@@ -36,6 +36,9 @@ from unsculpt.saving import Arrays, Json
 ALONE, OTHERS = (32, 8), (24, 6)
 PARTS = 10  # of the score, in which weights of both signs may cancel differently
 FIRST_ITERATIONS, FIRST_CLOSE, FIRST = 30, 1.0, Smoothness(curves=24, regions=1, order=2)
+# The marginal likelihood takes functions to be as rough as random walks. Responses are smoother, so
+# what it chooses leaves a mass alone too much freedom; products of two attributes have little.
+STIFFER = 2.0
 LEARN_FROM = 24  # curves that the events can hold: fewer do not tell a link
 ARRAYS = ("directions", "coefficients", "strengths", "costs")  # of a fitted surface
 
@@ -221,7 +224,8 @@ def fit_distributions(
         terms = terms_of(axes, how.within(curves))
         along = score_curves_at(levels, len(turn)) @ turn
         problem = Problem.pose(counts, noise, levels, axes, link, along, terms)
-        found = fit_surface(problem, terms, penalty)
+        stiffness = STIFFER if len(axes) == 1 else 1.0
+        found = fit_surface(problem, terms, penalty, stiffness=stiffness)
         return Distribution(
             member,
             curves,

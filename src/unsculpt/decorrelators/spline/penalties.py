@@ -58,11 +58,15 @@ class Penalties:
         score = np.zeros(directions) if score is None else score
         return cls(slices, matrices, alone, strengths, score, 1.0, first)
 
-    def prior(self) -> Floats:
-        """Return the information that the penalties are worth, (directions, k, k)."""
+    def prior(self, stiffness: float = 1.0) -> Floats:
+        """Return the information that the penalties are worth, (directions, k, k).
+
+        `stiffness` is a factor on the strengths that functions of the score share.
+        """
         prior = np.zeros((len(self.strengths), self.functions, self.functions))
         for i, (where, matrix) in enumerate(zip(self.slices, self.matrices, strict=True)):
-            prior[:, where, where] += self.strengths[:, i, None, None] * matrix
+            factor = 1.0 if self.alone[i] else stiffness
+            prior[:, where, where] += factor * self.strengths[:, i, None, None] * matrix
         everywhere = RIDGE + self.score_strength * self.score
         return prior + everywhere[:, None, None] * np.eye(self.functions)
 

@@ -21,6 +21,7 @@ from unsculpt.inputs import Floats
 # average: where signed weights cancel, a likelihood would grow without bound.
 FLOOR = 0.05
 ITERATIONS, CLOSE, LONGEST_STEP = 100, 0.1, 1.0
+STIFFER_ITERATIONS = 10
 SETTLED = 0.5  # the scatter falls by less than half in a step
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -48,6 +49,7 @@ def fit_surface(
     score_penalty: Floats | None = None,
     iterations: int = ITERATIONS,
     close: float = CLOSE,
+    stiffness: float = 1.0,
 ) -> Surface:
     """Maximise the penalised likelihood.
 
@@ -61,18 +63,20 @@ def fit_surface(
         score_penalty: what each function of the score costs.
         iterations: at most.
         close: a step that raises the penalised likelihood by less than half of this is the last.
+        stiffness: in the end the surface, not the strengths that are returned, is made stiffer by
+            this factor.
     """
     over, along = problem.over, problem.along
     penalties = Penalties.start(terms, along.shape[1], score_penalty)
     theta = np.zeros((along.shape[1], over.shape[1]))
-    before = np.inf
+    before, chosen = np.inf, False
 
-    for _ in range(iterations):
+    for iteration in range(iterations + STIFFER_ITERATIONS * (stiffness != 1)):
         gradient, information, scatter = problem.at(theta)
         # Counts that scatter far less than events do would let rounding hide the ridge.
         dispersion = float(max(scatter, SMALLEST * np.trace(information)))
 
-        prior = penalties.prior()
+        prior = penalties.prior(stiffness if chosen else 1.0)
         root, lower = with_prior(information, dispersion, prior)
         pulled = gradient / dispersion - np.einsum("jkl,jl->jk", prior, theta)
         step = cho_solve((root, lower), pulled.ravel()).reshape(theta.shape)
@@ -85,11 +89,13 @@ def fit_surface(
         # many functions of the score it needs the strengths that they share, from the start.
         settled = score_penalty is not None or scatter > SETTLED * before
         before = scatter
-        if settled:
+        if settled and not chosen:
             penalties.update(theta, np.linalg.inv(prior) - variance)
         # A strength that still runs off to infinity moves nothing any more.
-        if settled and (step * pulled).sum() < close:
+        done = settled and (step * pulled).sum() < close
+        if done and (chosen or stiffness == 1):
             break
+        chosen = chosen or done or iteration + 1 >= iterations
     freedom = float(theta.size - (prior * variance).sum())
     return Surface(theta, freedom, dispersion, penalties)
 
