@@ -169,7 +169,7 @@ class Decorrelator(Model):
         out = [
             in_threads(f, column, features) for f, column in zip(functions, columns.T, strict=True)
         ]
-        return shaped(np.column_stack(out), marked, values)
+        return shaped(out[0][:, None] if len(out) == 1 else np.column_stack(out), marked, values)
 
     def move(self, scores: ArrayLike, protected: Any, *, to: Any, amount: float = 1.0) -> Floats:
         """Return the scores that events would have with their attributes elsewhere.
@@ -226,7 +226,8 @@ def varied(model: Decorrelator, n: int) -> dict[str, Decorrelator]:
 
 def shaped(columns: Floats, marked: Mask, like: ArrayLike) -> Floats:
     """Mark what is outside, and return one column, (n,), where the input was one."""
-    columns = np.where(marked[:, None], np.nan, columns)
+    if marked.any():
+        columns = np.where(marked[:, None], np.nan, columns)
     return columns[:, 0] if is_one_column(like) else columns
 
 

@@ -8,7 +8,7 @@ from scipy.interpolate import RegularGridInterpolator
 from scipy.stats import norm
 
 from unsculpt.decorrelators.common.empirical import Search, count_below
-from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF, between, between_even
+from unsculpt.decorrelators.common.tables import Curves, TableCDF, TensorCDF, between_even
 
 numbers = st.floats(-1e150, 1e150)
 
@@ -111,20 +111,53 @@ def test_a_search_among_nodes_that_crowd_in_a_tail():
     np.testing.assert_array_equal(Search(nodes).before(values), expected)
 
 
-def test_between_says_where_between_two_nodes():
-    nodes = Search(np.array([0.0, 1.0, 3.0]))
-    left, share = between(nodes, np.array([0.0, 0.25, 1.0, 2.0, 3.0, 5.0]))
-    np.testing.assert_array_equal(left, [0, 0, 0, 1, 1, 1])
-    np.testing.assert_array_equal(share, [0, 0.25, 1, 0.5, 1, 2])
+def test_a_search_is_right_however_many_nodes_share_a_bucket():
+    random = np.random.default_rng(2)
+    spread = np.linspace(0, 1, 100)
+    for crowd in (2, 10, 300):
+        nodes = np.unique(np.concatenate([spread, random.uniform(0.5, 0.5001, crowd)]))
+        values = np.concatenate([nodes, random.uniform(-0.1, 1.1, 5_000), nodes + 1e-17])
+        expected = np.searchsorted(nodes[1:-1], values)
+        np.testing.assert_array_equal(Search(nodes).before(values), expected)
 
 
 @pytest.mark.parametrize("count", [2, 3, 257])
 def test_nodes_at_equal_distances_need_no_search(count):
     nodes = np.linspace(-1, 1, count)
     values = np.concatenate([nodes, np.random.default_rng(0).uniform(-1, 1, 10_000)])
-    (one, share), (other, rest) = between(Search(nodes), values), between_even(nodes, values)
-    np.testing.assert_allclose(one + share, other + rest, atol=1e-12)
-    assert other.max() == count - 2
+    left, share = between_even(nodes, values)
+    np.testing.assert_allclose(np.interp(left + share, np.arange(count), nodes), values, atol=1e-12)
+    assert (left.min(), left.max()) == (0, count - 2)
+
+
+@pytest.mark.parametrize("attributes", [1, 2])
+def test_levels_are_reached_where_numpy_says_so(attributes):
+    random = np.random.default_rng(attributes)
+    # Crowded in the tails, as the nodes of our tables are, with flat stretches and jumps.
+    nodes = np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-12, 12, 200))), [1.0]])
+    rise = random.exponential(size=(5,) * attributes + (len(nodes) - 1,)) * np.diff(nodes)
+    rise *= random.choice([0, 1, 30], rise.shape, p=[0.1, 0.8, 0.1])
+    values = np.insert(np.cumsum(rise, axis=-1), 0, 0, axis=-1)
+    values /= values[..., -1:]
+    row, ways = np.zeros(3_000, dtype=np.int64), []
+    for stride in (5, 1)[2 - attributes :]:
+        row += stride * random.integers(0, 4, len(row))
+        ways.append((stride, random.uniform(size=len(row))))
+    level = np.concatenate([random.uniform(size=2_000), random.uniform(size=1_000) ** 8])
+    flat = values.reshape(-1, len(nodes))
+    found = Curves(nodes, values).reach(row, ways, level)
+    for i in range(0, len(row), 7):
+        corners = {0: 1.0}
+        for stride, share in ways:
+            corners = {
+                corner + step: weight * part
+                for corner, weight in corners.items()
+                for step, part in ((0, 1 - share[i]), (stride, share[i]))
+            }
+        curve = sum(weight * flat[row[i] + corner] for corner, weight in corners.items())
+        assert np.interp(found[i], nodes, curve) == pytest.approx(level[i], abs=1e-13)
+        # At a jump or a flat stretch the place is uncertain, elsewhere it is one.
+        assert np.interp(level[i], curve, nodes) == pytest.approx(found[i], abs=1e-2)
 
 
 def test_tables_interpolate_as_scipy_does():

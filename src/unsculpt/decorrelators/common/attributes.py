@@ -43,6 +43,8 @@ class Continuous:
     def known(self, column: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which values lie in the fitted range."""
         low, high = self.cdf.range
+        if column.min(initial=low) >= low and column.max(initial=high) <= high:
+            return np.ones(len(column), dtype=bool)
         return (column >= low) & (column <= high)
 
     def features(self, column: Floats) -> Floats:
@@ -200,9 +202,10 @@ class ProtectedAttributes:
             known = attribute.known(column)
             if outside is not None and not known.all():
                 _report(attribute, int((~known).sum()), len(known), outside)
-            beyond |= ~known
+                beyond |= ~known
             blocks.append(attribute.features(column))
-        return np.hstack(blocks), beyond & (outside == "nan")
+        features = blocks[0] if len(blocks) == 1 else np.hstack(blocks)
+        return features, beyond if outside == "nan" else np.zeros(len(beyond), dtype=bool)
 
     def column(
         self, protected: Any, which: str | int

@@ -17,8 +17,9 @@ from unsculpt.saving import Arrays
 ATOM = 1e-3
 # An event stands for so many at most, on average, and its weight is so many times a common part.
 MOST_COPIES, MOST_PARTS = 10, 4
-# Of a search: buckets, and the steps from the first node of one that is not crowded.
-BUCKETS, STEPS = 2**12, (2, 1)
+# Of a search: buckets, the most halvings in one, and the share of nodes that may need more.
+BUCKETS, HALVINGS, CROWDED = 2**14, 4, 0.02
+FEW = 2**9  # values that NumPy finds as fast as `count_below`
 MOST_EVENTS = 2**22  # beyond, a few more or less change nothing of what can be resolved
 
 
@@ -93,28 +94,53 @@ class EmpiricalCDF:
         """Where the sample ends."""
         return float(self.quantiles[0]), float(self.quantiles[-1])
 
-    def _place(self, values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the levels below and up to each value, and rise and run of the slope there."""
+    @cached_property
+    def _pieces(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Of the line after each knot: where it begins, its run, its first level and its rise."""
         knots, start, end = self.steps
-        scale = knots[-1] - knots[0]
+        return knots, np.diff(knots), end, start[1:] - end[:-1]
+
+    @cached_property
+    def _jumps(self) -> bool:
+        """Whether there are atoms."""
+        _, start, end = self.steps
+        return bool((end > start).any())
+
+    def _place(self, values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the levels below and up to each value, and rise and run of the slope there.
+
+        Where there are no atoms the two levels are one array.
+        """
+        knots, start, end = self.steps
         left = self._search.before(values)
-        right = left + 1
         # Rise and run stay apart: between scores that nearly underflow the slope overflows.
-        before, after, begin = knots.take(left), knots.take(right), end.take(left)
-        rise, run = start.take(right) - begin, after - before
+        before, run, begin, rise = (of.take(left) for of in self._pieces)
+        level = values - before
         with np.errstate(over="ignore", invalid="ignore"):
-            level = begin + rise * ((values - before) / run)
+            level /= run
+            level *= rise
+        level += begin
         # Beyond the sample: level and slope of 1/(1 + x), one event's worth at its edge.
+        scale = knots[-1] - knots[0]
+        low, high = (values.min(), values.max()) if len(values) else knots[[0, -1]]
         for outside, edge, share in (
-            (np.flatnonzero(values < knots[0]), knots[0], start[0]),
-            (np.flatnonzero(values > knots[-1]), knots[-1], 1 - end[-1]),
+            (np.flatnonzero(values < knots[0]) if low < knots[0] else (), knots[0], start[0]),
+            (
+                np.flatnonzero(values > knots[-1]) if high > knots[-1] else (),
+                knots[-1],
+                1 - end[-1],
+            ),
         ):
+            if not len(outside):
+                continue
             with np.errstate(over="ignore", divide="ignore"):
                 away = 1 + np.abs(values[outside] - edge) / scale
                 level[outside] = share / away if edge == knots[0] else 1 - share / away
                 rise[outside], run[outside] = share / away, away * scale
+        if not self._jumps:
+            return level, level, rise, run
         low, high = level, level.copy()
-        for knot, place in ((left, before), (right, after)):
+        for knot, place in ((left, before), (left + 1, knots[1:].take(left))):
             atom = np.flatnonzero(values == place)
             low[atom], high[atom] = start[knot[atom]], end[knot[atom]]
         return low, high, rise, run
@@ -122,7 +148,7 @@ class EmpiricalCDF:
     def __call__(self, values: Floats) -> Floats:
         """Return the level of each value."""
         low, high, *_ = self._place(values)
-        return (low + high) / 2
+        return low if high is low else (low + high) / 2
 
     def without_atoms(self, values: Floats, rng: np.random.Generator) -> Floats:
         """Return levels with atoms scattered over their jumps: a likelihood stays finite."""
@@ -131,11 +157,16 @@ class EmpiricalCDF:
 
     def inverse(self, levels: Floats) -> Floats:
         """Return the value at each level."""
+        value: Floats = np.asarray(np.interp(levels, self.levels, self.quantiles))
         low, high = self.range
-        below = self.levels[0] / np.clip(levels, 1e-16, self.levels[0]) - 1
-        above = (1 - self.levels[-1]) / np.clip(1 - levels, 1e-16, 1 - self.levels[-1]) - 1
-        inside: Floats = np.interp(levels, self.levels, self.quantiles)
-        return np.asarray(inside + (high - low) * (above - below))
+        for outside, edge, side in (
+            (levels < self.levels[0], self.levels[0], -1),
+            (levels > self.levels[-1], 1 - self.levels[-1], 1),
+        ):
+            if outside.any():
+                left = levels[outside] if side < 0 else 1 - levels[outside]
+                value[outside] += side * (high - low) * (edge / np.clip(left, 1e-16, edge) - 1)
+        return value
 
     def log_slope(self, values: Floats) -> Floats:
         """Return the log of the sample's density at each value; at an atom, of its probability."""
@@ -231,24 +262,36 @@ class Search:
         self._low, self._scale = low, scale if np.isfinite(scale) else 0.0
         filled = self._bucket(self._inner)
         self._first = np.searchsorted(filled, np.arange(BUCKETS))
-        self._crowded = np.bincount(filled, minlength=BUCKETS) > sum(STEPS)
-        self._padded = np.concatenate([self._inner, np.full(sum(STEPS), np.inf)])
+        count = np.bincount(filled, minlength=BUCKETS)
+        # As few halvings as leave few nodes, which lie where the events are, in crowded buckets.
+        halvings = 1
+        while halvings < HALVINGS and count[count >= 2**halvings].sum() > CROWDED * len(
+            self._inner
+        ):
+            halvings += 1
+        self._steps = [2**k for k in reversed(range(halvings))]
+        self._padded = np.concatenate([self._inner, np.full(sum(self._steps), np.inf)])
+        self._first[count > sum(self._steps)] = -1
 
     def _bucket(self, values: Floats) -> NDArray[np.int64]:
         if not self._scale:
             return np.zeros(len(values), dtype=np.int64)
         with np.errstate(over="ignore"):
-            place = (values - self._low) * self._scale
+            place = values - self._low
+            place *= self._scale
         return np.asarray(np.clip(place, 0, BUCKETS - 1, out=place), dtype=np.int64)
 
     def before(self, values: Floats) -> NDArray[np.int64]:
         """Return the node before each; for those beyond the ends, the first or last but one."""
-        bucket = self._bucket(values)
-        found = self._first.take(bucket)
-        for step in STEPS:
-            found += step * (self._padded[step - 1 :].take(found) < values)
-        rest = np.flatnonzero(self._crowded.take(bucket))
-        found[rest] = count_below(self._inner, values[rest])
+        found = self._first.take(self._bucket(values))
+        rest = np.flatnonzero(found < 0)
+        for step in self._steps:
+            beyond = self._padded[step - 1 :].take(found) < values
+            found += beyond if step == 1 else step * beyond
+        if len(rest):
+            # Its steps cost the same for one value as for some hundreds.
+            count = count_below if len(rest) > FEW else np.searchsorted
+            found[rest] = count(self._inner, values[rest])
         return found
 
 

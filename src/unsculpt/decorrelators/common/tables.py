@@ -6,9 +6,9 @@ keeps the order exactly and inverts exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
 
 ATTRIBUTE_NODES = np.linspace(-1, 1, 257)
+# Of an inverse: equal steps of the level with bounds of their own, and the halvings that most need.
+LEVELS, HALVINGS_OF_ALL = 256, 2
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class TableCDF:
     values: Floats
 
     @cached_property
-    def _search(self) -> Search:
-        return Search(self.score)
+    def _curves(self) -> Curves:
+        return Curves(self.score, self.values)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -54,25 +56,15 @@ class TableCDF:
 
     def cdf(self, score: Floats, features: Floats) -> Floats:
         """Return P(background score <= score | attribute)."""
-        row, upper = between_even(self.attribute, features[:, 0])
-        column, right = between(self._search, self.coordinate(score))
-        width, values = len(self.score), self.values.ravel()
-        here = row * width + column
-        # At the nodes of the score before and after, on the way between those of the attribute.
-        before, after = values.take(here), values[1:].take(here)
-        before += upper * (values[width:].take(here) - before)
-        after += upper * (values[width + 1 :].take(here) - after)
-        return np.asarray(before + right * (after - before))
+        return self._curves.at(*self._row(features), self.coordinate(score))
 
     def inverse(self, level: Floats, features: Floats) -> Floats:
         """Return the score whose `cdf` is `level`."""
+        return self.coordinate.inverse(self._curves.reach(*self._row(features), level))
+
+    def _row(self, features: Floats) -> tuple[NDArray[np.int64], list[Way]]:
         row, upper = between_even(self.attribute, features[:, 0])
-
-        def at(column: NDArray[np.int64]) -> Floats:
-            here = (1 - upper) * self.values[row, column] + upper * self.values[row + 1, column]
-            return np.asarray(here)
-
-        return self.coordinate.inverse(reach(at, level, self.score))
+        return row, [(1, upper)]
 
     def graph(self, graph: Graph, score: Value, features: Value) -> Value:
         """Return `cdf` as steps of a graph."""
@@ -105,8 +97,8 @@ class TensorCDF:
     values: Floats
 
     @cached_property
-    def _search(self) -> Search:
-        return Search(self.score)
+    def _curves(self) -> Curves:
+        return Curves(self.score, self.values)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -115,29 +107,23 @@ class TensorCDF:
 
     def cdf(self, score: Floats, features: Floats) -> Floats:
         """Return P(background score <= score | attributes)."""
-        here, ways = self._cells(features)
-        column, right = between(self._search, self.coordinate(score))
-        return _mixed(self.values.ravel(), here + column, [*ways, (1, right)])
+        return self._curves.at(*self._rows(features), self.coordinate(score))
 
     def inverse(self, level: Floats, features: Floats) -> Floats:
         """Return the score whose `cdf` is `level`."""
-        here, ways = self._cells(features)
-        flat = self.values.ravel()
-        return self.coordinate.inverse(
-            reach(lambda column: _mixed(flat, here + column, ways), level, self.score)
-        )
+        return self.coordinate.inverse(self._curves.reach(*self._rows(features), level))
 
-    def _cells(self, features: Floats) -> tuple[NDArray[np.int64], list[Way]]:
-        """Return where the curve at the node before each event begins, and the ways to others."""
-        here, ways = np.zeros(len(features), dtype=np.int64), []
-        shape = self.values.shape
-        strides = [int(np.prod(shape[i:])) for i in range(1, len(shape))]
+    def _rows(self, features: Floats) -> tuple[NDArray[np.int64], list[Way]]:
+        """Return the curve at the nodes before each event, and the ways to others."""
+        row, ways = np.zeros(len(features), dtype=np.int64), []
+        shape = self.values.shape[:-1]
+        strides = [int(np.prod(shape[i:])) for i in range(1, len(shape) + 1)]
         positions = self.attributes.positions(features).T
         for nodes, x, stride in zip(self.nodes, positions, strides, strict=True):
             left, share = between_even(nodes, x)
-            here += left * stride
+            row += left * stride
             ways.append((stride, share))
-        return here, ways
+        return row, ways
 
     def graph(self, graph: Graph, score: Value, features: Value) -> Value:
         """Return `cdf` as steps of a graph."""
@@ -160,34 +146,97 @@ def table_of(cdf: Any) -> TableCDF | TensorCDF | None:
     return cdf if isinstance(cdf, TensorCDF) else getattr(cdf, "table", None)
 
 
-def between(search: Search, values: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return the node before each value, and its share of the way to the next one."""
-    left, nodes = search.before(values), search.nodes
-    start = nodes.take(left)
-    return left, (values - start) / (nodes[1:].take(left) - start)
+Way = tuple[int, Floats]
+"""How far apart two nodes lie in a flat table, and each event's share of the way between them."""
+
+
+class Curves:
+    """Increasing curves at common nodes, one for each row of a table.
+
+    Args:
+        nodes: where the curves are known, increasing, (s,).
+        values: of the curves there, (..., s), increasing.
+    """
+
+    def __init__(self, nodes: Floats, values: Floats) -> None:
+        self.nodes, self._widths, self._flat = nodes, np.diff(nodes), values.ravel()
+        self._search = Search(nodes)
+
+    def at(self, row: NDArray[np.int64], ways: Sequence[Way], place: Floats) -> Floats:
+        """Return the height at each place of the curve that lies on the ways between rows."""
+        left = self._search.before(place)
+        share = place - self.nodes.take(left)
+        share /= self._widths.take(left)
+        return _mixed(self._flat, self._here(row, left), [*self._wide(ways), (1, share)])
+
+    def reach(self, row: NDArray[np.int64], ways: Sequence[Way], level: Floats) -> Floats:
+        """Return where those curves reach each level, by bisection between bounds."""
+        ways_of_rows, ways = ways, self._wide(ways)
+        low, high = self._bounds(row, ways_of_rows, level)
+        for _ in range(HALVINGS_OF_ALL):
+            low, high = self._halve(low, high, row, ways, level)
+        # Few have more than two nodes left: in a tail they crowd.
+        far = np.flatnonzero(high - low > 1)
+        if len(far):
+            some = row[far], [(stride, share[far]) for stride, share in ways], level[far]
+            first, last = low[far], high[far]
+            while (last - first > 1).any():
+                first, last = self._halve(first, last, *some)
+            low[far] = first
+        start, end = (_mixed(self._flat, self._here(row, left), ways) for left in (low, low + 1))
+        # Where the curve is flat, any place of the stretch will do: take its start.
+        rise = end - start
+        fraction = np.divide(level - start, rise, out=np.zeros_like(rise), where=rise > 0)
+        return self.nodes.take(low) + np.clip(fraction, 0, 1) * self._widths.take(low)
+
+    def _halve(
+        self,
+        low: NDArray[np.int64],
+        high: NDArray[np.int64],
+        row: NDArray[np.int64],
+        ways: Sequence[Way],
+        level: Floats,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        middle = (low + high) >> 1
+        below = _mixed(self._flat, self._here(row, middle), ways) <= level
+        return np.where(below, middle, low), np.where(below, high, middle)
+
+    @cached_property
+    def _passed(self) -> NDArray[np.int64]:
+        """For each row and equal steps of the level, the last node that is not above it."""
+        rows, levels = self._flat.reshape(-1, len(self.nodes)), np.linspace(0, 1, LEVELS + 1)
+        found = np.array([np.searchsorted(row, levels, side="right") for row in rows])
+        return np.asarray(np.clip(found - 1, 0, len(self.nodes) - 2).ravel())
+
+    def _bounds(
+        self, row: NDArray[np.int64], ways: Sequence[Way], level: Floats
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return nodes at which none, and all, of the curves around each event are above it."""
+        step = np.clip(level * LEVELS, 0, LEVELS - 1).astype(np.int64)
+        corners = [0]
+        for stride, _ in ways:
+            corners += [corner + stride for corner in corners]
+        row = row * (LEVELS + 1) + step
+        before = [self._passed[(LEVELS + 1) * corner :].take(row) for corner in corners]
+        after = [self._passed[(LEVELS + 1) * corner + 1 :].take(row) for corner in corners]
+        return reduce(np.minimum, before), reduce(np.maximum, after) + 1
+
+    def _here(self, row: NDArray[np.int64], column: NDArray[np.int64]) -> NDArray[np.int64]:
+        return row * len(self.nodes) + column
+
+    def _wide(self, ways: Sequence[Way]) -> list[Way]:
+        return [(stride * len(self.nodes), share) for stride, share in ways]
 
 
 def between_even(nodes: Floats, values: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return the same for nodes at equal distances, where there is nothing to search."""
+    """Return the node before each value, and its share of the way to the next one.
+
+    The nodes are at equal distances, so there is nothing to search.
+    """
     place = (values - nodes[0]) * ((len(nodes) - 1) / (nodes[-1] - nodes[0]))
-    left = np.clip(place.astype(np.int64), 0, len(nodes) - 2)
-    return left, place - left
-
-
-def reach(at: Callable[[NDArray[np.int64]], Floats], level: Floats, nodes: Floats) -> Floats:
-    """Return where increasing curves, given at the nodes, reach each level, by bisection."""
-    low = np.zeros(len(level), dtype=np.int64)
-    high = np.full(len(level), len(nodes) - 1)
-    for _ in range(int(np.ceil(np.log2(len(nodes))))):
-        middle = (low + high) // 2
-        below = at(middle) <= level
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    low = np.minimum(low, len(nodes) - 2)
-    start, end = at(low), at(low + 1)
-    # Where the curve is flat, any place of the stretch will do: take its start.
-    rise = end - start
-    fraction = np.divide(level - start, rise, out=np.zeros_like(rise), where=rise > 0)
-    return nodes[low] + np.clip(fraction, 0, 1) * (nodes[low + 1] - nodes[low])
+    left = np.clip(np.floor(place), 0, len(nodes) - 2)
+    place -= left
+    return left.astype(np.int64), place
 
 
 def reach_graph(
@@ -197,7 +246,7 @@ def reach_graph(
     level: Value,
     nodes: Floats,
 ) -> Value:
-    """Return `reach` as steps of a graph, for curves along the last axis of a table."""
+    """Return `Curves.reach` as steps of a graph, for curves along the last axis of a table."""
     column, last = graph.constant(np.zeros((1, 1), dtype=np.int64)), np.int64(len(nodes) - 1)
     for step in (2**k for k in reversed(range(len(nodes).bit_length()))):
         right = column + np.int64(step)
@@ -210,10 +259,6 @@ def reach_graph(
     share = graph.where(rise > 0.0, (level - start) / rise, 0.0).clip(0.0, 1.0)
     here = graph.take(nodes, column)
     return here + share * (graph.take(nodes, after) - here)
-
-
-Way = tuple[int, Floats]
-"""How far apart two nodes lie in a flat table, and each event's share of the way between them."""
 
 
 def _mixed(flat: Floats, here: NDArray[np.int64], ways: Sequence[Way]) -> Floats:
