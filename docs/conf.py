@@ -28,7 +28,10 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings say what goes in, in words
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats")}
 napoleon_use_ivar = False  # a field list takes the end of history_ for markup
 napoleon_use_rtype = False
 
