@@ -41,7 +41,8 @@ OUTSIDE = r"is outside the fitted .* in 1 of 400 events"
 def kinds():
     """The registered decorrelators that can be made, the wrapper of tables aside.
 
-    One takes probabilities alone, which the events here have not: test_odds.py is for it.
+    One takes probabilities alone, and one a column of samples, which the events here have not:
+    test_odds.py and test_morphing.py are for them.
     """
     us.load  # noqa: B018  imports all that come with the package
     return [
@@ -49,7 +50,7 @@ def kinds():
         for kind in MODELS.values()
         if issubclass(kind, us.Decorrelator)
         and not isabstract(kind)
-        and kind is not us.OddsDecorrelator
+        and kind not in (us.OddsDecorrelator, us.Morphing)
     ]
 
 

@@ -8,6 +8,7 @@ from unsculpt.decorrelators.ddt import DDTDecorrelator
 from unsculpt.decorrelators.feature import FeatureDecorrelator
 from unsculpt.decorrelators.flow import FlowDecorrelator
 from unsculpt.decorrelators.knn import KNNDecorrelator
+from unsculpt.decorrelators.morphing import Morphing
 from unsculpt.decorrelators.move import Moved
 from unsculpt.decorrelators.odds import OddsDecorrelator
 from unsculpt.decorrelators.quantile import QuantileDecorrelator
@@ -25,6 +26,7 @@ __all__ = [
     "FlowDecorrelator",
     "KNNDecorrelator",
     "MisfitWarning",
+    "Morphing",
     "Moved",
     "OddsDecorrelator",
     "QuantileDecorrelator",
