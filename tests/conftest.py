@@ -134,7 +134,8 @@ def pytest_sessionfinish(session):
     if WORKER:
         session.config.workeroutput["peak_memory"] = peak_memory()
         return
-    session.config.cache.set("unsculpt/lacking", sorted(set(LACKING)))
+    if hasattr(session.config, "cache"):  # not where it is switched off
+        session.config.cache.set("unsculpt/lacking", sorted(set(LACKING)))
     if not PEAKS:
         PEAKS["peak"] = peak_memory()
     # What is slow may need more.

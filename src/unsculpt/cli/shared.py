@@ -27,9 +27,9 @@ EVENTS, METHOD, OUTPUT, CLUSTER = "Events", "Method", "Output", "Cluster"
 PAGE = "What the page shows"
 
 FILES = "Files of events, patterns in quotes, trees in files: a.root 'run*.parquet' b.root:Events."
-Events = Annotated[list[str], typer.Argument(metavar="EVENTS...", help=FILES)]
+Events = Annotated[list[str], typer.Argument(metavar="EVENTS", help=FILES)]
 SomeEvents = Annotated[
-    list[str] | None, typer.Argument(metavar="[EVENTS]...", help=FILES, show_default=False)
+    list[str] | None, typer.Argument(metavar="EVENTS", help=FILES, show_default=False)
 ]
 Selection = Annotated[
     str | None,
