@@ -1,6 +1,8 @@
-"""The page's Python example runs and gives what the model gives."""
+"""The page's examples run and give what the model gives: Python, C++, and C++ in Cling."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +12,65 @@ pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 
 
-def test_example(tmp_path, monkeypatch):
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """Run the Python of the page in a folder; give that and what it defined."""
     pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
-    monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-    names = {}
-    exec(code, names)
-    spline, flat = names["spline"], names["flat"]
-    inside = np.isfinite(flat)
+    pytest.importorskip("correctionlib")
+    folder, names = tmp_path_factory.mktemp("deploy"), {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for code in blocks("python"):
+            exec(code, names)
+            names.setdefault("flats", []).append(names.get("flat"))
+    return folder, names
+
+
+def test_python(page):
+    _, names = page
+    spline, score, mass = names["spline"], names["score"], names["mass"]
+    by_correctionlib, by_onnx = (f for i, f in enumerate(names["flats"]) if i in (1, 3))
+    inside = np.isfinite(by_onnx)
     assert inside.mean() > 0.99
-    expected = spline.transform(names["score"][inside], names["mass"][inside])
-    np.testing.assert_allclose(flat[inside], expected, rtol=0, atol=1e-7)
+    expected = spline.transform(score[inside], mass[inside])
+    np.testing.assert_allclose(by_onnx[inside], expected, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(by_correctionlib[inside], expected, rtol=0, atol=1e-3)
+    kept = 1 - spline.transform(names["cut"][inside], mass[inside])
+    np.testing.assert_allclose(kept, 0.01, rtol=1e-2)
+    given = names["answer"]({"score": [0.2], "mass": [80.0]})["flat"]
+    assert given == spline.transform([0.2], [80.0]).tolist()
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
+def test_the_header(page):
+    folder, _ = page
+    (listing,) = (x for x in blocks("cpp") if x.startswith('#include "w-tagger.hpp"'))
+    (folder / "main.cpp").write_text(listing)
+    command = ["g++", "-std=c++17", "-Wall", "-Werror", "main.cpp", "-o", "main"]
+    subprocess.run(command, cwd=folder, check=True)
+    subprocess.run(["./main"], cwd=folder, check=True)
+
+
+def test_what_rdataframe_would_run(page):
+    cppyy = pytest.importorskip("cppyy")
+    folder, names = page
+    (listing,) = (x for x in blocks("cpp") if "RDataFrame" in x)
+    (function,) = re.findall(r"auto flat = (\[\].*);", listing)
+    cppyy.include(str(folder / "w-tagger.hpp"))
+    cppyy.cppdef(
+        f"""void page_flat(const std::vector<float>& tagger, const std::vector<float>& mass,
+        std::vector<double>& out) {{
+          for (std::size_t i = 0; i < tagger.size(); ++i)
+            out.push_back({function}(tagger[i], mass[i]));
+        }}"""
+    )
+    columns = [names[name][:500].astype(np.float32) for name in ("score", "mass")]
+    vector, out = cppyy.gbl.std.vector, cppyy.gbl.std.vector["double"]()
+    cppyy.gbl.page_flat(*(vector["float"](x.tolist()) for x in columns), out)
+    expected = names["spline"].transform(*(x.astype(float) for x in columns))
+    np.testing.assert_allclose(list(out), expected, rtol=0, atol=1e-9)

@@ -14,7 +14,6 @@ PAGES = [
 ]
 TOO_LONG = {
     "benchmarks/RESULTS.md",
-    "docs/deploy.md",
     "docs/files.md",
     "docs/move.md",
     "docs/report.md",

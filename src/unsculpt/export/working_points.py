@@ -52,8 +52,8 @@ def to_working_points(
         path: the file to write.
         efficiencies: of the background.
         tolerance: the largest difference between the efficiency of the cut and the one asked for,
-            as a share of it, at 4097 values of an attribute or 257 by 257 of two, and
-            close to it between them.
+            as a share of it, at 4097 values of an attribute or 193 by 193 of two. With
+            one it holds between them too; with two not where the cut bends sharply.
     """
     check_single(model)
     check_tolerance(tolerance)
