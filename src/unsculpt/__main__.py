@@ -32,6 +32,8 @@ def stop_when_asked() -> None:
             signal.signal(number, _leave_it_to_the_thread)
     signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
     Thread(target=_stop, args=(asked,), daemon=True).start()
+    # Only processes that this one starts read it: one tidies up behind us, and would tell of it.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
     # Runs last, as it is the first: the work is done, and what is left are milliseconds.
     atexit.register(_too_late)
 

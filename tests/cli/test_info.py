@@ -1,6 +1,8 @@
 import json
 from importlib.metadata import version
 
+import unsculpt as us
+
 
 def test_in_words(unsculpt, model):
     answer = unsculpt("info", model)
@@ -47,3 +49,13 @@ def test_a_model_or_this_machine(unsculpt, model):
         answer = unsculpt("info", *arguments)
         assert answer.exit_code == 2
         assert "give a model file" in answer.stderr
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(unsculpt, model, tmp_path):
+    odd = us.load(model)
+    odd.source_ = odd.source_ | {"files": ["\x1b[31mred\x07.root"]}
+    odd.save(tmp_path / "odd.unsculpt")
+    answer = unsculpt("info", tmp_path / "odd.unsculpt")
+    assert answer.exit_code == 0
+    assert not {"\x1b", "\x07"} & set(answer.output)
+    assert "red" in answer.output

@@ -155,6 +155,15 @@ def test_one_file_for_all_is_refused(client, folder, stream, tmp_path):
         cluster.apply(client, str(folder / "model.unsculpt"), stream, str(tmp_path / "out.parquet"))
 
 
+def test_a_worker_that_dies_as_it_starts(monkeypatch):
+    def dies(**options):
+        raise RuntimeError("Nanny failed to start")
+
+    monkeypatch.setattr("distributed.LocalCluster", dies)
+    with pytest.raises(OSError, match="workers did not start: Nanny"), cluster.connected(workers=1):
+        pass
+
+
 def test_nobody_at_the_address(monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE", "1s")
     with (

@@ -1,11 +1,14 @@
 import errno
 import os
+import resource
 
 import awkward as ak
 import h5py
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 import uproot
 
@@ -207,6 +210,17 @@ class TestBadFiles:
         with pytest.raises(ValueError, match=rf"{name}.* cannot be read: .*; is it whole\?"):
             read(path)
 
+    def test_damage_in_a_root_file_of_zlib(self, tmp_path):
+        path = tmp_path / "a.root"
+        with uproot.recreate(path, compression=uproot.ZLIB(1)) as file:
+            tree = file.mktree("Events", {"mass": "f8"})
+            tree.extend({"mass": np.arange(5000.0)})
+        whole = path.read_bytes()
+        start = whole.index(b"ZL\x08") + 50
+        path.write_bytes(whole[:start] + b"\xff" * 500 + whole[start + 500 :])
+        with pytest.raises(ValueError, match=r"a.root cannot be read: .*; is it whole\?"):
+            read(path)
+
     def test_missing_tree(self, flat, save):
         path = save(flat, "a.root:Jets")
         with pytest.raises(ValueError, match=r"a.root has no tree 'Events'; it has Jets"):
@@ -259,6 +273,28 @@ def test_a_full_disk_leaves_nothing(name, flat, tmp_path, save, monkeypatch):
     assert (tmp_path / name).read_bytes() == older
 
 
+@pytest.mark.parametrize("size", [0, 1000, 20_000, 45_000])
+@pytest.mark.parametrize("name", ["tree.root", "ntuple.root", *ALL[1:]])
+def test_no_room_at_any_size(name, size, tmp_path):
+    kind = b"ROOT::RNTuple" if name == "ntuple.root" else b"TTree"
+    table = pa.table({"mass": np.random.default_rng(0).normal(size=10_000)})
+    table = table.replace_schema_metadata({b"unsculpt.kind": kind})
+
+    def write(table, path):
+        with create(path, table.schema) as put:
+            for start in range(0, len(table), 2_500):
+                put(table[start : start + 2_500])
+
+    _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write(table, tmp_path / name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("ending", "name"),
     [("h5", "a/b"), ("h5", "a\0b"), ("h5", ""), ("npz", "a\0b"), ("root", "/a")],
@@ -276,10 +312,23 @@ def test_two_columns_of_one_name(tmp_path):
         scan(tmp_path / "a.csv")
 
 
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_two_columns_of_one_name_that_others_wrote(name, tmp_path):
+    table = pa.table([[1.0], [2.0]], names=["mass", "mass"])
+    write = pq.write_table if name == "a.parquet" else pa.feather.write_feather
+    write(table, tmp_path / name)
+    with pytest.raises(ValueError, match="has more than one column 'mass'"):
+        scan(tmp_path / name)
+
+
 def test_odd_types_of_hdf5_are_left_out(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["mass"] = [1.0, 2.0]
         file["complex"] = np.zeros(2, complex)
         file.create_dataset("lists", (2,), dtype=h5py.vlen_dtype("f4"))
-    with pytest.warns(UserWarning, match="neither number nor text: complex, lists"):
+        file.create_dataset("links", (2,), dtype=h5py.ref_dtype)
+        file["opaque"] = np.zeros(2, "V4")
+        file["records"] = np.zeros(2, [("a", "f4")])
+    left = "neither number nor text: complex, links, lists, opaque, records"
+    with pytest.warns(UserWarning, match=left):
         assert scan(tmp_path / "a.h5").columns == ["mass"]

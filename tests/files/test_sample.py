@@ -206,6 +206,12 @@ def test_lists_of_different_length(save):
         read_sample(scan(save(table, "a.parquet")), SOURCE | ALL)
 
 
+def test_a_list_is_no_condition(jets, save):
+    events = scan(save(jets, "a.root"))
+    with pytest.raises(ValueError, match="'mass' gives records or lists; expected a condition"):
+        read_sample(events, SOURCE | {"background": "mass", "signal": None})
+
+
 def test_lists_of_lists(save):
     table = pa.table({"tagger": [[[0.1, 0.2]]], "mass": [[[1.0, 2.0]]]})
     with pytest.raises(ValueError, match="a column holds records or lists of lists"):

@@ -57,6 +57,12 @@ def test_wrong_lengths_are_named(draw, toy, scores):
         draw(scores, toy.label, toy.protected[:5], name="mass")
 
 
+@pytest.mark.parametrize("name", ["a$b_c", "x_{$", r"$\frac", "$m_J$ [GeV]"])
+def test_dollars_in_a_name_are_a_formula_or_dollars(name, toy, scores):
+    axes = drawn(plots.spectrum(scores, toy.label, toy.protected, name=name))
+    assert any(panel.get_xlabel() == name for panel in axes)
+
+
 def test_the_spectrum_has_a_line_for_each_score(toy, scores):
     upper, _ = drawn(plots.spectrum(scores, toy.label, toy.protected, efficiency=0.3))
     steps = [patch.get_data() for patch in upper.patches if isinstance(patch, StepPatch)]

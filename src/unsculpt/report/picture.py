@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from unsculpt.inputs import Floats
@@ -44,7 +45,9 @@ def _cells(column: Interval[Floats] | Floats) -> list[str]:
     """Return numbers as text, with their errors where they have any."""
     if not isinstance(column, Interval):
         return [number(x) for x in column]
+    with np.errstate(invalid="ignore"):  # both ends may be infinite, where weights cancel
+        spreads = (np.asarray(column.high) - np.asarray(column.low)) / 2
     return [
-        " ".join(with_error(Ideal(value, (high - low) / 2))).strip()
-        for value, low, high in zip(*column, strict=True)
+        " ".join(with_error(Ideal(value, spread))).strip()
+        for value, spread in zip(column.value, spreads, strict=True)
     ]
