@@ -19,6 +19,7 @@ class Terminal(io.StringIO):
 
 def terminal(monkeypatch):
     """Have stderr be a terminal, from now on: pytest sets its own before each test."""
+    monkeypatch.delenv("TTY_COMPATIBLE", raising=False)  # which --quiet sets
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr(sys, "stderr", Terminal())
     return sys.stderr
