@@ -1,7 +1,8 @@
 """Two scores for the ABCD method: two taggers, double DisCo, and a decorrelator on top.
 
-    python benchmarks/abcd.py                  # seeds 10 to 12, double DisCo at alpha 1
+    python benchmarks/abcd.py                  # seeds 10 to 12, double DisCo at alpha 10
     python benchmarks/abcd.py --choose         # seeds 0 and 1, several strengths
+    python benchmarks/abcd.py --coverage 100   # how often a toy closes within one error
 
 On the shipped jets, W against QCD. Networks are trained on jets of the train split, decorrelators
 fitted on the QCD of the val split, which no network has seen, and everything is judged on the test
@@ -24,17 +25,21 @@ from unsculpt.metrics.separation import highest_cuts
 from unsculpt.penalties import distance_correlation
 
 IN_A = (0.01, 0.001)  # of the QCD
-STRENGTHS = (0.3, 1.0, 3.0, 10.0)
+STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--choose", action="store_true", help="scan the strength, other seeds")
-    parser.add_argument("--alpha", type=float, default=1.0)
+    parser.add_argument("--coverage", type=int, default=0, help="draws of the toy")
+    parser.add_argument("--alpha", type=float, default=10.0)
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--jets", type=int, default=40_000, help="to train on, of each kind")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", ".* is outside")
+    if arguments.coverage:
+        coverage(arguments.coverage)
+        return
     seeds = range(2) if arguments.choose else range(10, 13)
     strengths = STRENGTHS if arguments.choose else (arguments.alpha,)
     train, val, test = (load_jets(split) for split in ("train", "val", "test"))
@@ -72,6 +77,28 @@ def main() -> None:
             flat.append(judge(new, test.label))
         show(name, raw)
         show(f"{name}, decorrelated", flat)
+
+
+def coverage(draws: int, fit: int = 4_000, events: int = 8_000, pairs: int = 10) -> None:
+    """Print how often observed and predicted are within one error, for a toy with known truth."""
+    pulls = {name: [] for name in ("raw", "exact", "fitted", "fitted, with the map's error")}
+    for seed in range(1000, 1000 + draws):
+        first, noise = np.random.default_rng(seed).normal(size=(2, fit + events))
+        second = np.tanh(first) + (1 + 0.3 * np.sin(first)) * noise
+        model = SplineDecorrelator().fit(second[:fit], first[:fit])
+        one, two, exact = first[fit:], second[fit:], noise[fit:]
+        flat = model.transform(two, one)
+        varied = [
+            (up.transform(two, one), down.transform(two, one))
+            for up, down in model.variations(pairs)
+        ]
+        for (name, found), score in zip(pulls.items(), (two, exact, flat, flat), strict=True):
+            cuts = (1.0, float(np.quantile(score, 0.8)))
+            known = varied if "error" in name else ()
+            found.append(abcd.closure(one, score, cuts, variations=known).pull)
+    for name, found in pulls.items():
+        wide = np.sqrt(np.mean(np.square(found)))
+        print(f"| {name} | {np.sum(np.abs(found) < 1)} of {draws} | {wide:.2f} |")
 
 
 def judge(scores: np.ndarray, label: np.ndarray) -> list[tuple[float, ...]]:

@@ -17,7 +17,6 @@ TOO_LONG = {
     "docs/files.md",
     "docs/move.md",
     "docs/report.md",
-    "docs/tutorials/fairness.md",
 }  # this list only gets shorter
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 
