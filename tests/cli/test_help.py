@@ -1,8 +1,12 @@
+import subprocess
+import sys
+
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from unsculpt.cli import app
+from unsculpt.decorrelators.base import methods
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 
@@ -22,7 +26,7 @@ def test_has_examples_that_fit_a_terminal(command):
 def test_every_option_is_described_by_sentences_of_its_own(command):
     options = get_command(app).commands[command.callback.__name__].params
     for option in options:
-        said = getattr(option, "help", None) or "The method."  # fit looks its methods up when asked
+        said = option.help
         assert said[0].isupper(), option.name
         assert said.endswith("."), option.name
         assert "likewise" not in said, option.name
@@ -33,3 +37,31 @@ def test_fit_fits_two_screens():
     assert answer.output.count("\n") <= 100
     for group in ("Events", "Method", "Output"):
         assert f"─ {group} ─" in answer.output
+
+
+def test_fit_names_the_registered_methods():
+    (option,) = (x for x in get_command(app).commands["fit"].params if x.name == "method")
+    named = option.help.removeprefix("How to decorrelate: ").partition(".")[0].split(", ")
+    # Those of the package: a test may define more.
+    ours = {n for n, kind in methods().items() if kind.__module__.startswith("unsculpt.")}
+    assert set(named) == ours
+
+
+@pytest.mark.parametrize("command", ["'fit', '--help'", "'info', sys.argv[1]"])
+def test_what_looks_at_no_event_waits_for_no_library(command, tmp_path):
+    from unsculpt import DDTDecorrelator
+
+    DDTDecorrelator().fit(range(20), [i % 7 for i in range(20)]).save(tmp_path / "model")
+    code = f"""
+import sys
+from unsculpt.cli import app
+try:
+    app([{command}])
+except SystemExit as stop:
+    heavy = ("jax", "matplotlib", "pandas", "pyarrow", "scipy", "sklearn", "uproot")
+    print(stop.code, [name for name in heavy if name in sys.modules], file=sys.stderr)
+"""
+    child = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "model"], capture_output=True, text=True
+    )
+    assert child.stderr.splitlines()[-1] == "0 []"

@@ -8,7 +8,7 @@ from unsculpt.cli.apply import apply
 from unsculpt.cli.check import check
 from unsculpt.cli.demo import demo
 from unsculpt.cli.export import export
-from unsculpt.cli.fit import FitCommand, fit
+from unsculpt.cli.fit import fit
 from unsculpt.cli.generate import generate
 from unsculpt.cli.info import info
 from unsculpt.cli.report import report
@@ -42,4 +42,4 @@ def main(
 
 
 for command in (demo, fit, apply, report, export, check, info, generate, reproduce):
-    app.command(epilog=EXIT_CODES, cls=FitCommand if command is fit else None)(command)
+    app.command(epilog=EXIT_CODES)(command)

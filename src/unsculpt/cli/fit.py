@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand
 
 from unsculpt.cli.settings import (
     first_that_fits,
@@ -48,21 +47,6 @@ if TYPE_CHECKING:
     from unsculpt.cli.judging import Verdict
     from unsculpt.decorrelators import Decorrelator
     from unsculpt.files import Sample, Stream
-
-
-class FitCommand(TyperCommand):
-    """Names the registered methods in its help; only then, as to look them up takes a second."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        from unsculpt.decorrelators.base import methods
-
-        option = next(param for param in self.params if param.name == "method")
-        option.help = (  # type: ignore[attr-defined]
-            f"How to decorrelate: {', '.join(methods())}. By default spline, or flow where spline "
-            "cannot take the attributes."
-        )
-        super().format_help(ctx, formatter)
 
 
 def fit(
@@ -123,7 +107,14 @@ def fit(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(callback=known_method, metavar="METHOD", rich_help_panel=METHOD),
+        typer.Option(
+            callback=known_method,
+            metavar="METHOD",
+            # In words, as to look them up takes a second; a test compares them with the registry.
+            help="How to decorrelate: ddt, flow, knn, quantile, spline. By default spline, or flow "
+            "where spline cannot take the attributes.",
+            rich_help_panel=METHOD,
+        ),
     ] = None,
     settings: Settings = None,
     categorical: CategoricalNames = None,

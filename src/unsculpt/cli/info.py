@@ -39,7 +39,7 @@ def info(
             return
         from rich.console import Console
 
-        from unsculpt.saving import read_model
+        from unsculpt.model_files import read_model
 
         arrays, metadata = read_model(model)
         if as_json:

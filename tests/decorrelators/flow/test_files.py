@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import unsculpt as us
 from unsculpt import FlowDecorrelator
-from unsculpt.saving import FORMAT, read_model, write_model
+from unsculpt.model_files import FORMAT, read_model, write_model
 
 
 @pytest.fixture

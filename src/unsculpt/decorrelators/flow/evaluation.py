@@ -2,10 +2,8 @@
 
 The same map as in `unsculpt.flows`, without gradients: nothing has to be compiled, it needs no JAX,
 and on a processor it is several times as fast. Members, numbers and events are the axes, in this
-order, so that every step runs along the events. Our networks are of single precision, as in
-training; the score goes through their splines in double precision, so its order stays exact.
-Products of matrices are worked out in double precision and then rounded: BLAS adds up in another
-order at another place of an event in its block, and equal events must stay equal.
+order, so that every step runs along the events. All is in double precision: in single precision
+BLAS was seen to round by the place of an event in its block, and equal events must stay equal.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ BLOCK = 2**9
 # events take six.
 FARTHEST, CLOSE, NARROW, STEPS = 37.0, 1e-16, 1e-13, 100
 
-Reals = NDArray[np.floating]
 Layer = tuple[Floats, Floats]
 """Weights, (members, outputs, inputs), and offsets, (members, outputs, 1)."""
 
@@ -49,10 +46,10 @@ class Spline(NamedTuple):
         slopes: at the knots, as the network gives them.
     """
 
-    places: Reals
-    across: Reals
-    up: Reals
-    slopes: Reals
+    places: Floats
+    across: Floats
+    up: Floats
+    slopes: Floats
 
 
 def mean_cdf(recipe: str, layers: Sequence[Layer], level: Floats, features: Floats) -> Floats:
@@ -93,20 +90,19 @@ def _in_blocks(
 
 def _splines(recipe: str, layers: Sequence[Layer], features: Floats) -> list[Spline]:
     """Return the splines that the networks make at these attributes."""
-    x: Reals = np.ascontiguousarray(features.T)
-    if recipe == "paper":  # deeper, so single precision would be felt, and without a tanh
+    x = np.ascontiguousarray(features.T)
+    if recipe == "paper":
         size = 2 * BLOCKS + 2  # layers of a network
         networks = [layers[i : i + size] for i in range(0, len(layers), size)]
         return [_spline(_residual(network, x), 0) for network in networks]
     *hidden, last = layers
-    x = x.astype(np.float32)
     for layer in hidden:
         x = _linear(layer, x)
         np.tanh(x, out=x)
     return [_spline(_linear(last, x), PLACES)]
 
 
-def _residual(layers: Sequence[Layer], features: Reals) -> Reals:
+def _residual(layers: Sequence[Layer], features: Floats) -> Floats:
     first, *blocks, last = layers
     x = _linear(first, features)
     for inner, outer in zip(blocks[::2], blocks[1::2], strict=True):
@@ -114,27 +110,24 @@ def _residual(layers: Sequence[Layer], features: Reals) -> Reals:
     return _linear(last, x)
 
 
-def _linear(layer: Layer, x: Reals) -> Reals:
-    weights, offsets = layer
-    out = np.empty((*weights.shape[:2], x.shape[-1]), dtype=x.dtype)
-    # One member after the other: its numbers are in the cache when they are rounded.
-    for member, (weight, offset) in enumerate(zip(weights, offsets, strict=True)):
-        product = weight @ (x if x.ndim == 2 else x[member]).astype(np.float64, copy=False)
-        np.add(product, offset, out=out[member], casting="same_kind")
+def _linear(layer: Layer, x: Floats) -> Floats:
+    weight, offset = layer
+    out: Floats = weight @ x
+    out += offset
     return out
 
 
-def _spline(numbers: Reals, places: int) -> Spline:
+def _spline(numbers: Floats, places: int) -> Spline:
     own, steps, slopes = np.split(numbers, [places, places + 2 * BINS], axis=1)
     members, _, events = steps.shape
     across, up = _knots(steps.reshape(members, 2, BINS, events).swapaxes(0, 1))
     if places:
-        shift, log_width, *ends = own.astype(np.float64).swapaxes(0, 1)
+        shift, log_width, *ends = own.swapaxes(0, 1)
         own = np.stack([shift, np.exp(-log_width), *(np.expm1(-end) for end in ends)])
     return Spline(own, across, up, np.ascontiguousarray(slopes))
 
 
-def _knots(numbers: Reals) -> Floats:
+def _knots(numbers: Floats) -> Floats:
     """Return knots from 0 to 1; a softmax with a floor says how far apart they are."""
     size = np.exp(numbers - numbers.max(axis=2, keepdims=True))
     size *= (1 - BINS * LEAST) / size.sum(axis=2, keepdims=True)
@@ -216,7 +209,7 @@ def _evaluate(spline: Spline, x: Floats) -> Floats:
     left *= events
     left += np.arange(events) + (BINS + 1) * events * np.arange(members)[:, None]
 
-    def ends(values: Reals) -> tuple[Reals, Reals]:
+    def ends(values: Floats) -> tuple[Floats, Floats]:
         flat = values.ravel()
         return flat.take(left), flat[events:].take(left)
 
