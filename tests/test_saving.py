@@ -38,9 +38,7 @@ def test_files_of_the_first_version_give_what_they_gave(name, events):
         "classifier": lambda: model.predict_proba(events["features"]),
         "chain": lambda: model.transform(events["features"], mass),
     }[name]()
-    # Our flows were evaluated in double precision then, and are in single now.
-    atol = 1e-6 if name.startswith("flow") else 1e-9
-    np.testing.assert_allclose(found, events[f"expected.{name}"], rtol=0, atol=atol)
+    np.testing.assert_allclose(found, events[f"expected.{name}"], rtol=0, atol=1e-9)
 
 
 def test_a_spline_of_the_first_version_says_to_fit_it_again():
