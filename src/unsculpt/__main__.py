@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import signal
+import warnings
 from threading import Thread
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
@@ -14,7 +15,9 @@ def main() -> None:
     """Run the command line; Ctrl-C and SIGTERM end it at any moment, its imports included."""
     stop_when_asked()
     from unsculpt.cli import app
+    from unsculpt.cli.shared import show_warning
 
+    warnings.showwarning = show_warning  # type: ignore[assignment]
     app(prog_name="unsculpt")
 
 

@@ -1,7 +1,9 @@
 import json
+import warnings
 from importlib.metadata import version
 
 import unsculpt as us
+from unsculpt.cli.shared import show_warning
 
 
 def test_in_words(unsculpt, model):
@@ -59,3 +61,11 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(unsculpt, model,
     assert answer.exit_code == 0
     assert not {"\x1b", "\x07"} & set(answer.output)
     assert "red" in answer.output
+
+
+def test_warnings_are_sentences(monkeypatch, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", show_warning)
+        warnings.warn("the fit does not\n follow \x1b[31m", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "Warning: the fit does not follow \\x1b[31m\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -211,6 +212,11 @@ def said(kind: str, notes: list[str]) -> list[str]:
     return notes
 
 
+def show_warning(message: Warning | str, *where: Any) -> None:
+    """Print a warning of the library as a sentence, without the line of code it came from."""
+    said("Warning", [printable(" ".join(str(message).split()))])
+
+
 def know_folds(model: Decorrelator, source: dict[str, Any], fold_by: str | None) -> None:
     """Add to the columns what tells the folds of a CrossFit, or warn that nothing does."""
     from unsculpt.decorrelators import CrossFit
@@ -248,7 +254,8 @@ def explained(*, quiet: bool = False) -> Iterator[None]:
         with progress("Loading"):  # until the work itself says what it does
             yield
     except (OSError, ValueError, ModuleNotFoundError) as error:
-        typer.echo(f"Error: {printable(' '.join(str(error).split()))}", err=True)
+        words = re.sub(r"^\[Errno \d+\] ", "", " ".join(str(error).split()))
+        typer.echo(f"Error: {printable(words)}", err=True)
         raise typer.Exit(1) from None
 
 
