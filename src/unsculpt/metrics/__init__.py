@@ -24,6 +24,7 @@ from unsculpt.metrics.neighbours import cramer_von_mises_among_neighbours
 from unsculpt.metrics.region import signal_window
 from unsculpt.metrics.sculpting import inverse_jsd, jensen_shannon, jsd
 from unsculpt.metrics.separation import auc, rejection, threshold
+from unsculpt.metrics.trade_off import trade_off
 from unsculpt.metrics.uncertainty import Interval, bootstrap
 from unsculpt.metrics.working_point import WorkingPoint, working_point
 
@@ -56,5 +57,6 @@ __all__ = [
     "scan_for_bumps",
     "signal_window",
     "threshold",
+    "trade_off",
     "working_point",
 ]

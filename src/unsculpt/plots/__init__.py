@@ -11,6 +11,7 @@ from unsculpt.plots.residuals import residuals
 from unsculpt.plots.score_slices import score_slices
 from unsculpt.plots.separation import separation
 from unsculpt.plots.spectrum import spectrum
+from unsculpt.plots.trade_off import trade_off
 
 __all__ = [
     "before_after",
@@ -24,4 +25,5 @@ __all__ = [
     "score_slices",
     "separation",
     "spectrum",
+    "trade_off",
 ]

@@ -25,6 +25,7 @@ from unsculpt.report.events import Events, along_first, losses
 from unsculpt.report.map_error import MapError, knows_its_error, map_errors, quietly
 from unsculpt.report.picture import Picture, Table
 from unsculpt.report.spurious import spurious_signal
+from unsculpt.report.trade_off import trade_off
 from unsculpt.report.words import bare, number
 
 IN_PLANE = 0.1  # of the background passes
@@ -48,6 +49,8 @@ def pictures(events: Events, efficiency: float) -> Iterator[Picture]:
     yield _slices(events, events.axes[0])
     if events.has_signal:
         yield _separation(events, events.axes[0].with_bins(20), efficiency)
+    if picture := trade_off(events, efficiency):
+        yield picture
     values, table = along_first(events)
     if cuts := _known_cuts(model, table):
         yield _cut(events.axes, values, cuts)
