@@ -32,6 +32,7 @@ def trade_off(curves: Mapping[str, Sequence[WorkingPoint]], *, efficiency: float
         axes.plot(*at, ".-", color=colour, label=label)
         for end, face in ((0, "white"), (-1, colour)):
             axes.plot(at[0][end], at[1][end], "o", color=colour, markerfacecolor=face)
+    axes.margins(x=0.05)
     percent = f"{100 * efficiency:g}"
     axes.set(xlabel=f"R{percent}", ylabel=f"1/JSD{percent}", yscale="log")
     figure.legend(loc="outside upper center", ncols=4)
