@@ -221,6 +221,12 @@ def test_text_is_not_repeated():
         value("'a' * 3000000000")
 
 
+@pytest.mark.parametrize("operator", ["+", "%", "/"])
+def test_text_beside_lists_is_no_number(operator):
+    with pytest.raises(ValueError, match="cannot be computed: text is no number"):
+        value(f"a {operator} 'x'", pa.table({"a": [[1.0, 2.0]]}))
+
+
 def test_lists_that_do_not_fit_together():
     table = pa.table({"a": [[1.0, 2.0]], "b": [[1.0]]})
     with pytest.raises(ValueError, match="'a > b' cannot be computed"):

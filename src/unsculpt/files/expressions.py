@@ -91,9 +91,12 @@ class Expression:
                 value = self._compute(rows)
             except ExpressionError:
                 raise
-            except (TypeError, ArithmeticError, ValueError) as error:
+            except (TypeError, ArithmeticError, ValueError, AssertionError) as error:
                 text = [name for name in self.columns if is_text(rows.table[name].type)]
-                what = f"{' and '.join(text)} is text" if text else error
+                # awkward has no words for a text beside lists of numbers.
+                what = (
+                    f"{' and '.join(text)} is text" if text else str(error) or "text is no number"
+                )
                 raise ValueError(f"{self.text!r} cannot be computed: {what}") from None
         return np.full(len(rows.table), value) if getattr(value, "ndim", 0) == 0 else value
 
