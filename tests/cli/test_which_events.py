@@ -1,6 +1,8 @@
 """Selections, samples by file, categories and parameters, from the command line."""
 
 import json
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -109,4 +111,5 @@ def test_the_name_of_an_expression(unsculpt, save, tmp_path):
 
 
 def test_version(unsculpt):
-    assert unsculpt("--version").output == "unsculpt 0.1.0\n"
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert unsculpt("--version").output == f"unsculpt {project['version']}\n"
