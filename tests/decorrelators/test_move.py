@@ -71,6 +71,21 @@ def test_weights_of_the_fit_count_in_the_barycentre(toy):
     assert np.abs(moved - truth).mean() < 0.03 < np.abs(moved - without).mean()
 
 
+def test_the_barycentre_of_two_attributes_with_weights():
+    rng = np.random.default_rng(1)
+    m, kind = rng.uniform(size=20_000), rng.choice(["a", "b"], 20_000)
+    weight = np.where(kind == "a", 3.0, 1.0)
+    mean, width = 2 * m + (kind == "b"), np.where(kind == "a", 0.5, 1.0)
+    level = rng.normal(size=20_000)
+    score, table = mean + width * level, Columns(m=m, kind=kind)
+    model = us.SplineDecorrelator(categorical=["kind"]).fit(score, table, sample_weight=weight)
+    moved = model.move(score, table, to="barycentre")
+    truth, without = (
+        np.average(mean, weights=w) + np.average(width, weights=w) * level for w in (weight, None)
+    )
+    assert np.abs(moved - truth).mean() < 0.04 < np.abs(without - truth).mean()
+
+
 @pytest.mark.parametrize("amount", [0.0, 0.3, 1.0])
 def test_the_amount_is_a_straight_line_that_keeps_the_order(spline, toy, amount):
     there = spline.move(toy.score, toy.protected, to="barycentre")
