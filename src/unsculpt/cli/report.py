@@ -36,6 +36,7 @@ from unsculpt.cli.shared import (
 if TYPE_CHECKING:
     from unsculpt.decorrelators import Decorrelator
     from unsculpt.files.location import Location
+    from unsculpt.inputs import Columns
 
 
 def report(
@@ -57,6 +58,15 @@ def report(
             "--with",
             metavar="MODEL",
             help="Compare with this other model of the same score; may be repeated.",
+            rich_help_panel=PAGE,
+        ),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Show these events of data beside the simulated background; may be repeated. "
+            "Each counts one.",
             rich_help_panel=PAGE,
         ),
     ] = None,
@@ -167,6 +177,7 @@ def report(
       unsculpt report w.unsculpt test.root --title 'W tagger, run 3' \\
           --label mass='m_J [GeV]' --bins 50,60,70,80,100,150
       unsculpt report spline.unsculpt test.root --with flow.unsculpt
+      unsculpt report w.unsculpt simulation.root --data data.root
       unsculpt report second.unsculpt test.root --abcd first_score
     """  # noqa: D301
     check_file(output, ".html")
@@ -187,7 +198,9 @@ def report(
         from unsculpt.atomic import keep_inputs
 
         stream = files.scan_samples(events or [], background_files or [], signal_files or [])
-        keep_inputs(output, model, *(location.path for location in stream.locations))
+        measured = files.scan_samples(data, [], []) if data else None
+        locations = [*stream.locations, *(measured.locations if measured else [])]
+        keep_inputs(output, model, *(location.path for location in locations))
 
         fitted = load_decorrelator(model)
         remembered = fitted.source_ or {}
@@ -200,7 +213,7 @@ def report(
         notes = [
             note
             for name, one in models.items()
-            for note in _notes(one.source_ or {}, stream.locations, name if others else "the model")
+            for note in _notes(one.source_ or {}, locations, name if others else "the model")
         ]
         if "blind" in source:
             notes.append(f"events with {source['blind']} are left out, as the fit was blinded")
@@ -215,8 +228,13 @@ def report(
                 "--signal the report is about background alone"
             )
         notes += warn_of_low_auc(sample, source["score"])
+        real = None
+        if measured is not None:
+            # Data has no truth and no weights, and is new to all folds.
+            unknown = ("background", "signal", "background_files", "signal_files", "weight")
+            own = source | dict.fromkeys((*unknown, "fold_by"))
+            real = files.read_sample(measured, own, nan=nan)
 
-        from unsculpt.inputs import Columns
         from unsculpt.report import write_report
 
         folder = figures or str(Path(output).with_suffix("")) + "-figures"
@@ -224,7 +242,7 @@ def report(
             output,
             models if others else fitted,
             sample.scores,
-            Columns(zip(names, sample.protected.values(), strict=True)),
+            _named(names, sample.protected),
             sample.label,
             sample_weight=sample.weight,
             event=sample.event,
@@ -232,6 +250,7 @@ def report(
             names=[called[name] for name in sample.protected],
             bins=edges,
             title=title,
+            data=None if real is None else (real.scores, _named(names, real.protected)),
             abcd=dict(zip(source["protected"], names, strict=True)).get(abcd or "", abcd),
             figures=folder,
             notes=notes,
@@ -239,6 +258,7 @@ def report(
                 "Model file": ", ".join([model, *(others or [])]),
                 "Columns": "; ".join(f"{role} {_text(text)}" for role, text in source.items()),
                 "Files": ", ".join(map(str, stream.locations)),
+                **({"Data": ", ".join(map(str, measured.locations))} if measured else {}),
                 "Left out": f"{sample.dropped:,} events that were NaN or infinite",
                 "Command": shlex.join(["unsculpt", *sys.argv[1:]]),
             },
@@ -321,6 +341,13 @@ def _columns(fitted: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, An
             f"but --protect names {', '.join(source['protected'])}"
         )
     return source, names
+
+
+def _named(names: list[str], protected: dict[str, Any]) -> Columns:
+    """Return protected columns under the names that the model knows."""
+    from unsculpt.inputs import Columns
+
+    return Columns(zip(names, protected.values(), strict=True))
 
 
 def _bins(text: str) -> int | list[float]:

@@ -52,8 +52,8 @@ def points(events: Events, test: CutTests) -> dict[str, list[Point]]:
     def point(name: str, kept: float, cut: float, raw: Judgement | None) -> Point:
         score = events.scores[name]
         passing = score >= cut
-        signal = _fraction(passing[~background], weight[~background])
-        share = _fraction(passing[background], weight[background])
+        signal = fraction(passing[~background], weight[~background])
+        share = fraction(passing[background], weight[background])
         # Where the cut would be if as many more, or fewer, events passed as chance explains.
         ends = cuts_of(score, share.mean + np.array([1, -1]) * share.spread)
         spread = float(np.diff(ends)[0] / 2)
@@ -103,7 +103,7 @@ class CutTests:
             return None
 
 
-def _fraction(passing: Mask, weight: Floats) -> Ideal:
+def fraction(passing: Mask, weight: Floats) -> Ideal:
     """Return the share of the weights that passes, with its error."""
     total = weight.sum()
     share = weight[passing].sum() / total

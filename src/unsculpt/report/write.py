@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from unsculpt.atomic import atomic_write
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.progress import progress
 from unsculpt.report.abcd import abcd_section
+from unsculpt.report.data import Data, data_pictures
 from unsculpt.report.events import Events
 from unsculpt.report.page import page
 from unsculpt.report.picture import Picture
@@ -39,6 +41,7 @@ def write_report(
     efficiency: float = 0.5,
     title: str | None = None,
     abcd: str | None = None,
+    data: Sequence[Any] | None = None,
     figures: str | os.PathLike[str] | None = None,
     provenance: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
@@ -67,6 +70,8 @@ def write_report(
         title: of the page; what is decorrelated from what, if not given.
         abcd: the name of the attribute that is the first score of an ABCD method, whose second is
             decorrelated from it; the report then has a section on closure.
+        data: scores and attributes of data, and their weights if these vary, to be shown beside
+            the simulated background: spectra and efficiencies of the same cuts.
         figures: a folder that gets every figure as PDF and as PNG, made if it is not there.
         provenance: more lines about where it comes from, such as the command and the files.
         notes: what the reader should know, shown below the summary.
@@ -95,9 +100,12 @@ def write_report(
         advance(0, title="Judging")
         test = CutTests(events)
         numbers = summary(events, efficiency, test)
+        measured = None if data is None else Data.prepare(events, data)
         advance(0, title="Drawing")
         drawn = []
-        for picture in pictures(events, efficiency):
+        for picture in chain(
+            pictures(events, efficiency), data_pictures(events, measured) if measured else []
+        ):
             drawn.append(picture)
             advance(0, title=f"Drawing, {len(drawn)} done")
         if abcd is not None:
@@ -119,7 +127,7 @@ def write_report(
             data=working_points(events),
             pictures=drawn,
             provenance=provenance_of(events, provenance or {}),
-            notes=[*events.notes, *notes],
+            notes=[*events.notes, *(measured.notes if measured else []), *notes],
         )
         draft.write_text(text, encoding="utf-8")
         if figures is not None:
