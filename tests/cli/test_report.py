@@ -243,3 +243,17 @@ def test_another_model_beside(unsculpt, model, events, save, tmp_path, no_pictur
     assert answer.exit_code == 1
     assert "its score is other, that of" in answer.stderr
     assert not (tmp_path / "no.html").exists()
+
+
+def test_data_beside_simulation(unsculpt, model, events, save, tmp_path, no_pictures):
+    simulation = save(events, "a.parquet")
+    data = save(events.drop_columns(["label", "w"]), "data.parquet")
+    settings = "--data", data, "--weight", "w", "-o"
+    answer = unsculpt("report", model, simulation, *settings, tmp_path / "r.html")
+    assert answer.exit_code == 0
+    page = (tmp_path / "r.html").read_text()
+    assert "Data and simulation: efficiency against mass" in page
+    assert str(data) in page
+    answer = unsculpt("report", model, simulation, *settings, tmp_path / "data.html", "--data", "no")
+    assert answer.exit_code == 1
+    assert not (tmp_path / "data.html").exists()
