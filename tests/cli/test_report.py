@@ -254,6 +254,7 @@ def test_data_beside_simulation(unsculpt, model, events, save, tmp_path, no_pict
     page = (tmp_path / "r.html").read_text()
     assert "Data and simulation: efficiency against mass" in page
     assert str(data) in page
-    answer = unsculpt("report", model, simulation, *settings, tmp_path / "data.html", "--data", "no")
+    other = tmp_path / "other.html"
+    answer = unsculpt("report", model, simulation, *settings, other, "--data", "no")
     assert answer.exit_code == 1
-    assert not (tmp_path / "data.html").exists()
+    assert not other.exists()
