@@ -253,6 +253,20 @@ def test_folds_follow_a_reference_outside_all_of_them(toy):
     np.testing.assert_array_equal(clipped, folds.move(score, mass, to=mass.max()))
 
 
+@pytest.mark.parametrize("to", [0.5, "barycentre"])
+def test_a_score_of_a_few_values_stays_one(to):
+    """Between two atoms that touch there is nothing to go to; a mean of several has its own."""
+    rng = np.random.default_rng(3)
+    mass = rng.uniform(size=8_000)
+    score = (rng.uniform(size=8_000) < 0.2 + 0.6 * mass) * 7.0
+    model = us.Moved(us.SplineDecorrelator(), to=to, seed=1).fit(score, mass)
+    moved = model.transform(score, mass)
+    # The share of the upper value at 0.5; at the barycentre the share averaged over the masses.
+    assert moved.mean() == pytest.approx(3.5, abs=0.15)
+    if to == 0.5:
+        assert set(np.unique(moved)) == {0.0, 7.0}
+
+
 def test_a_moved_one_is_not_moved_again(spline):
     with pytest.raises(ValueError, match=r"is a Moved already, to 0.5; move its decorrelator"):
         us.Moved(spline, to=0.5).move([0.1], [0.5], to=0.2)

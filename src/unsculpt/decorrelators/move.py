@@ -307,13 +307,25 @@ def quantile_function(cdf: ConditionalCDF, at: Background) -> QuantileFunction:
             ]
         )
         order = np.lexsort([level, where])
-        level, score = np.maximum.accumulate(level[order]), where[order]
-        # Where the curve is flat, any score of the stretch will do: the first.
-        level, first = np.unique(level, return_index=True)
+        level, score = _rising(np.maximum.accumulate(level[order]), where[order])
         if len(at.weight) == 1:
-            return level, score[first]
-        mean += weight * np.interp(LEVELS, level, score[first])
+            return level, score
+        mean += weight * np.interp(LEVELS, level, score)
     return LEVELS, mean
+
+
+def _rising(level: Floats, score: Floats) -> QuantileFunction:
+    """Return levels that rise from one to the next, with the scores there.
+
+    Where the curve is flat no event has its level, so that the score jumps there, within rounding:
+    between two atoms there is nothing.
+    """
+    level, rows, counts = np.unique(level, return_index=True, return_counts=True)
+    first, last = score[rows], score[rows + counts - 1]
+    flat = last > first
+    both = np.concatenate([level, level[flat] + np.finfo(float).eps])
+    both, rows = np.unique(both, return_index=True)
+    return both, np.maximum.accumulate(np.concatenate([first, last[flat]])[rows])
 
 
 def placed(attributes: ProtectedAttributes, features: Floats, values: dict[str, Any]) -> Floats:
