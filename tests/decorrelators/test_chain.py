@@ -148,6 +148,16 @@ def test_one_model_cannot_be_two_steps(toy):
         spline.then(spline).fit(toy.score, toy.protected)
 
 
+def test_a_model_that_is_moved_in_another_step_is_a_model_of_its_own(toy):
+    """Each is fitted on what it gets, whoever made them of one object."""
+    spline = us.SplineDecorrelator()
+    one = spline.then(us.Moved(spline, to=0.5)).fit(toy.score, toy.protected)
+    two = us.SplineDecorrelator().then(us.Moved(us.SplineDecorrelator(), to=0.5))
+    two.fit(toy.score, toy.protected)
+    flat = (chain.transform(toy.score, toy.protected) for chain in (one, two))
+    np.testing.assert_array_equal(*flat)
+
+
 def test_a_chain_has_the_threshold_of_its_last_step(toy):
     chain = us.SplineDecorrelator().then(us.DDTDecorrelator()).fit(toy.score, toy.protected)
     with pytest.raises(TypeError, match="DDTDecorrelator has no threshold, so neither has"):

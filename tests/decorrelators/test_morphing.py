@@ -113,6 +113,15 @@ def test_columns_go_by_name_and_outside_is_followed(one):
     one.outside = "clip"
 
 
+def test_in_folds_it_stays_what_it_is():
+    """What is outside is for the folds to say; their models keep their own word."""
+    x, table = both(200, 1)
+    morphing = us.Morphing(us.SplineDecorrelator(), {"sample": "data"})
+    folds = us.CrossFit(morphing, folds=2).fit(x[:, 0], table)
+    quiet(folds, x[:, 0], table)
+    assert [model.outside for model in folds.models_] == ["clip", "clip"]
+
+
 @pytest.mark.parametrize(
     ("to", "words"),
     [

@@ -1,5 +1,7 @@
 """Scores moved to a reference, a barycentre and another sample."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -251,6 +253,13 @@ def test_folds_follow_a_reference_outside_all_of_them(toy):
     with pytest.warns(UserWarning, match="the nearest fitted value stands in"):
         clipped = folds.move(score, mass, to=7.0)
     np.testing.assert_array_equal(clipped, folds.move(score, mass, to=mass.max()))
+
+
+def test_a_copy_has_its_own_word_on_what_is_outside(spline):
+    moved = us.Moved(spline, to=0.5)
+    other = copy(moved)
+    other.outside = "nan"
+    assert (moved.outside, spline.outside, other.to) == ("clip", "clip", 0.5)
 
 
 @pytest.mark.parametrize("to", [0.5, "barycentre"])

@@ -18,7 +18,6 @@ from unsculpt.decorrelators.chain import Chain, models_of
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.folds import NEW, check_folds, fold_of_each
 from unsculpt.decorrelators.common.outside import Outside
-from unsculpt.decorrelators.move import Moved
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
     Columns,
@@ -394,8 +393,6 @@ def _silent(model: Any) -> Any:
     twin = copy.copy(model)
     if isinstance(twin, Chain):
         twin.steps = [_silent(step) for step in twin.steps]
-    elif isinstance(twin, Moved):
-        twin.decorrelator = _silent(twin.decorrelator)
     elif isinstance(twin, Decorrelator):
         twin.outside = None  # type: ignore[assignment]
     return twin

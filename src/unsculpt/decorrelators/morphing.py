@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Self, cast
 
 import numpy as np
@@ -124,6 +125,15 @@ class Morphing(Decorrelator):
     def outside(self, outside: Outside) -> None:
         for model in [self.decorrelator, *getattr(self, "models_", [])]:
             model.outside = outside
+
+    def __copy__(self) -> Self:
+        """Return another with models of its own: `outside` is that of the models."""
+        other = type(self)(copy(self.decorrelator), self.to, self.seed)
+        own: dict[str, Any] = {"decorrelator": other.decorrelator}
+        if hasattr(self, "models_"):
+            own["models_"] = [copy(model) for model in self.models_]
+        other.__dict__.update(self.__dict__ | own)
+        return other
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "models_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Self, cast
 
 import numpy as np
@@ -143,6 +144,12 @@ class Moved(Decorrelator):
     @outside.setter
     def outside(self, outside: Outside) -> None:
         self.decorrelator.outside = outside
+
+    def __copy__(self) -> Self:
+        """Return another with a decorrelator of its own: `outside` is that of the decorrelator."""
+        other = type(self)(copy(self.decorrelator), self.to, self.amount, self.seed)
+        other.__dict__.update(self.__dict__ | {"decorrelator": other.decorrelator})
+        return other
 
     def __sklearn_is_fitted__(self) -> bool:
         check_is_fitted(self.decorrelator)
