@@ -150,6 +150,8 @@ def test_several_scores_and_categories():
     one_each = [sorted(np.abs(shift).max(axis=0) > 0) for shift in moved]
     assert one_each == [[False, True]] * 6
     assert {int(np.abs(shift).max(axis=0).argmax()) for shift in moved} == {0, 1}
+    ((first, _),) = spline.variations(1)  # the other score has none
+    assert np.allclose(first.transform(scores, era) - nominal, moved[0], atol=1e-8)
 
 
 @pytest.mark.slow

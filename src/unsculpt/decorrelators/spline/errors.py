@@ -95,7 +95,8 @@ class SurfaceError:
         """Return by how much each of (k, normals) moves F at the nodes, k of (points, levels)."""
         over, functions, steps, slope = self._grid(levels, _nodes(self.axes))
         first, second = np.split(normals, [self.coefficients.shape[1]], axis=1)
-        moved = (first @ self.coefficients.T).reshape(len(normals), functions.shape[1], -1)
+        size = functions.shape[1], over.shape[1]
+        moved = (first @ self.coefficients.T).reshape(len(normals), *size)
         return [
             slope * ((over @ surface.T) @ functions.T + steps @ everywhere)
             for surface, everywhere in zip(moved, second, strict=True)
