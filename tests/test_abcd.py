@@ -116,6 +116,13 @@ def test_signal_raises_the_prediction():
     assert bias > 0.02
 
 
+def test_an_empty_region_has_no_share_of_signal():
+    corners = np.repeat([[2, 0], [0, 2], [0, 0]], 2, axis=0)  # of B, C and D
+    share, bias = abcd.contamination(*corners.T, np.zeros(6), (1, 1))
+    assert np.isnan(share[0])
+    assert (*share[1:], bias) == (0, 0, 0, 0)
+
+
 def test_pyhf_finds_the_same_prediction():
     pyhf = pytest.importorskip("pyhf")
     first, _, exact = toy(4)

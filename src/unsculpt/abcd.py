@@ -180,8 +180,8 @@ def contamination(
         sample_weight: Event weights: they say how much signal there is.
 
     Returns:
-        The signal's share of the weight in each region, (4,), and the prediction from all events
-        over the one from background alone, minus one.
+        The signal's share of the weight in each region, (4,), NaN in an A without any, and the
+        prediction from all events over the one from background alone, minus one.
     """
     one, two, weight = _events(first, second, sample_weight)
     kinds = column(labels, "labels", len(one), "first")
@@ -193,7 +193,8 @@ def contamination(
         )
     background = _passing(one, two, cuts, np.where(kinds == 1, 0, weight))
     everything = _passing(one, two, cuts, weight)
-    share = 1 - background.sums / everything.sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(everything.sums > 0, 1 - background.sums / everything.sums, np.nan)
     return share, everything.predicted / background.predicted - 1
 
 

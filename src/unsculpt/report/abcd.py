@@ -96,7 +96,7 @@ def _predictions(events: Events, first: Floats, found: ClosureMap) -> Table:
             share, bias = contamination(
                 first, second, events.labels, at, sample_weight=events.weight
             )
-            cells += [f"{part:.1%}" for part in (*share, bias)]
+            cells += ["n/a" if np.isnan(part) else f"{part:.1%}" for part in (*share, bias)]
         table.rows.append([f"{100 * kept:g}%", *cells])
     return table
 
