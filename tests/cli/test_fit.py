@@ -108,6 +108,14 @@ def test_expressions_categories_and_no_signal(unsculpt, events, save, tmp_path):
     assert us.load(output).categorical == ["channel"]
 
 
+def test_without_signal_nothing_is_said_of_rejection(unsculpt, events, save, tmp_path):
+    path = save(events, "a.parquet")
+    score = "--score", "tagger", "--protect", "mass", "--method", "ddt"
+    answer = unsculpt("fit", path, *score, "-o", tmp_path / "w.unsculpt")
+    assert "cut at half of the background. 1/JSD50:" in " ".join(answer.output.split())
+    assert "R50" not in answer.output
+
+
 @pytest.mark.parametrize("method", ["flow", "knn", "ddt"])
 def test_other_methods(method, unsculpt, events, save, tmp_path, monkeypatch):
     defaults = us.FlowDecorrelator.__init__.__kwdefaults__

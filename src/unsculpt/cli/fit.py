@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from unsculpt.cli.fit_summary import print_counted, print_fit, print_read
 from unsculpt.cli.settings import (
     first_that_fits,
     known_attributes,
@@ -244,7 +245,7 @@ def fit(
             else:
                 held, to_fit = background_events, sample[background_events]
             if not quiet and not as_json:
-                _print_read(to_read, sample)
+                print_read(to_read, sample)
             notes = warn_of_low_auc(sample, score)
             notes += suggest_categories(sample, source)
             start = time.perf_counter()
@@ -267,7 +268,7 @@ def fit(
                     )
                 fitted_on = model.events_
                 if not quiet and not as_json:
-                    _print_counted(to_count)
+                    print_counted(to_count)
         paths = [str(location) for location in stream.locations]
         sizes = [location.path.stat().st_size for location in stream.locations]
         model.source_ = source | {"events": fitted_on, "files": paths, "sizes": sizes}
@@ -309,7 +310,7 @@ def fit(
     if as_json:
         print_json(answer)
     elif not quiet:
-        _print_fit(answer, lines)
+        print_fit(answer, lines)
 
 
 def _shares(stream: Stream, method: str | None, clustered: bool) -> tuple[Stream, Stream | None]:
@@ -358,58 +359,3 @@ def _unless_impossible(judge: Callable[..., list[Any]], *events: Any) -> list[An
     except ValueError as error:
         typer.echo(f"Note: the model could not be judged: {error}", err=True)
         return []
-
-
-def _print_read(stream: Stream, sample: Sample) -> None:
-    signal = int(sample.label.sum())
-    files = f"{len(stream.sources)} file{'s'[: len(stream.sources) - 1]}"
-    dropped = f", {sample.dropped:,} dropped as NaN or infinite" if sample.dropped else ""
-    others = f", {sample.others:,} neither or not selected" if sample.others else ""
-    typer.echo(
-        f"Read {sample.rows:,} rows of {files}: {len(sample.label) - signal:,} background, "
-        f"{signal:,} signal{dropped}{others}."
-    )
-
-
-def _print_counted(others: Stream) -> None:
-    typer.echo(
-        f"Counted the background of {len(others.sources)} more on the cluster, in the bins of the "
-        "first file; the model is judged on events of that one."
-    )
-
-
-def _print_fit(answer: dict[str, Any], verdicts: list[str]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-
-    from unsculpt.cli.judging import table
-
-    console = Console(highlight=False)
-    folds, by = answer["folds"], answer["columns"].get("fold_by")
-    console.print(
-        f"Fitted a {answer['method']} of {', '.join(answer['columns']['score'])} given "
-        f"{', '.join(answer['columns']['protected'])} on {answer['fitted_on']:,} background events "
-        + (f"in {folds} folds by {by} " if folds else "")
-        + f"in {answer['seconds']:.0f} s.",
-        markup=False,
-        soft_wrap=True,
-    )
-    if blind := answer["columns"].get("blind"):
-        console.print(
-            f"Events with {blind} were not looked at. There the map is as smooth as beside it; a "
-            "score that does something else inside is not seen.",
-            markup=False,
-            soft_wrap=True,
-        )
-    if answer["judged"]:
-        console.print(table(answer["judged"]))
-        cut = "50% signal efficiency" if answer["signal"] else "half of the background"
-        how = f"in {folds} folds, by models that have not seen them" if folds else "held out"
-        console.print(
-            f"[dim]On {answer['held_out']:,} background events {how}, cut at {cut}. R50: "
-            "background rejection. 1/JSD50: how little the cut sculpts the background; ideal is "
-            "what a random selection of that size gets.[/dim]"
-        )
-    for line in verdicts:
-        console.print(f"[bold]{escape(line)}[/bold]", soft_wrap=True)
-    console.print(f"Model: [bold]{escape(answer['model'])}[/bold]", soft_wrap=True)
