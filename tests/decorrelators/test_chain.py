@@ -1,3 +1,5 @@
+from copy import copy
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -121,6 +123,21 @@ def test_what_is_outside_is_marked_in_all_steps(toy):
         assert np.isnan(chain.threshold(0.1, [99.0])).all()
     with pytest.warns(UserWarning, match="outside the fitted"):
         assert np.isnan(chain.inverse_transform([0.5], [99.0])).all()
+
+
+def test_what_is_outside_is_said_to_all_steps(toy):
+    """As `unsculpt apply --outside` says it to a copy."""
+    chain = us.SplineDecorrelator().then(us.SplineDecorrelator()).fit(toy.score, toy.protected)
+    other = copy(chain)
+    other.outside = "nan"
+    assert [step.outside for step in (*chain.steps, other, chain)] == [
+        "clip",
+        "clip",
+        "nan",
+        "clip",
+    ]
+    with pytest.warns(UserWarning, match="they become NaN"):
+        assert np.isnan(other.transform([0.0], [99.0])).all()
 
 
 @pytest.mark.slow

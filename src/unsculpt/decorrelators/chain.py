@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.efficiencies import at_each
-from unsculpt.decorrelators.common.outside import Outside
+from unsculpt.decorrelators.common.outside import STRICTEST_FIRST, Outside
 from unsculpt.inputs import Floats, count_events, event_weights, with_weight
 from unsculpt.saving import Arrays, Json, Model, packed, unpacked
 
@@ -145,8 +145,7 @@ class Chain(Decorrelator):
         return other
 
     def _nowhere(self, attributes: ProtectedAttributes, outside: Outside) -> bool:
-        parts = [step for step in self.steps if isinstance(step, Decorrelator)]
-        return any(step._nowhere(attributes, outside) for step in parts)
+        return any(step._nowhere(attributes, outside) for step in self._decorrelators)
 
     def _inverses(self, steps: Sequence[Any], protected: Any) -> list[Action]:
         for step in steps:
@@ -166,6 +165,27 @@ class Chain(Decorrelator):
                 "steps holds one model twice, which can be fitted to one input only; make another "
                 "with sklearn.base.clone"
             )
+
+    @property
+    def outside(self) -> Outside:
+        """What becomes of protected values beyond the fitted range, by the strictest step."""
+        said: set[Outside] = {step.outside for step in self._decorrelators}
+        return next((outside for outside in STRICTEST_FIRST if outside in said), "clip")
+
+    @outside.setter
+    def outside(self, outside: Outside) -> None:
+        for step in self._decorrelators:
+            step.outside = outside
+
+    @property
+    def _decorrelators(self) -> list[Decorrelator]:
+        return [step for step in self.steps if isinstance(step, Decorrelator)]
+
+    def __copy__(self) -> Chain:
+        """Return another with steps of its own: `outside` is that of the steps."""
+        other = Chain([copy(step) for step in self.steps])
+        other.source_ = self.source_
+        return other
 
     def __sklearn_is_fitted__(self) -> bool:
         return bool(self.steps) and all(_is_fitted(step) for step in self.steps)

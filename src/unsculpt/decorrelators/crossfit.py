@@ -14,10 +14,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import Decorrelator
-from unsculpt.decorrelators.chain import Chain, models_of
+from unsculpt.decorrelators.chain import models_of
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.folds import NEW, check_folds, fold_of_each
-from unsculpt.decorrelators.common.outside import Outside
+from unsculpt.decorrelators.common.outside import STRICTEST_FIRST
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
     Columns,
@@ -39,7 +39,6 @@ from unsculpt.saving import Arrays, Json, packed, unpacked
 
 FOLD = "CrossFit fold"  # what tests call it beside the attributes
 COUNTED = "events with a weight other than zero"
-STRICTEST_FIRST: tuple[Outside, ...] = ("raise", "nan", "clip")
 
 
 class CrossFit(Decorrelator):
@@ -391,9 +390,7 @@ def _train(
 
 def _silent(model: Any) -> Any:
     twin = copy.copy(model)
-    if isinstance(twin, Chain):
-        twin.steps = [_silent(step) for step in twin.steps]
-    elif isinstance(twin, Decorrelator):
+    if isinstance(twin, Decorrelator):
         twin.outside = None  # type: ignore[assignment]
     return twin
 

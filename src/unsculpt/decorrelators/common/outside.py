@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 Outside = Literal["clip", "raise", "nan"]
+STRICTEST_FIRST: tuple[Outside, ...] = ("raise", "nan", "clip")
 # Of this package, or between two lines of it: a property that is worked out when first asked for.
 OURS = (str(Path(__file__).parents[2]), functools.__file__)
 
