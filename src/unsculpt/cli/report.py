@@ -6,10 +6,17 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from unsculpt.cli.report_inputs import (
+    columns_of,
+    compared,
+    listed,
+    named_as_fitted,
+    seen_in_the_fit,
+)
 from unsculpt.cli.shared import (
     EVENTS,
     OUTPUT,
@@ -32,11 +39,6 @@ from unsculpt.cli.shared import (
     said,
     warn_of_low_auc,
 )
-
-if TYPE_CHECKING:
-    from unsculpt.decorrelators import Decorrelator
-    from unsculpt.files.location import Location
-    from unsculpt.inputs import Columns
 
 
 def report(
@@ -199,21 +201,23 @@ def report(
 
         stream = files.scan_samples(events or [], background_files or [], signal_files or [])
         measured = files.scan_samples(data, [], []) if data else None
-        locations = [*stream.locations, *(measured.locations if measured else [])]
-        keep_inputs(output, model, *(location.path for location in locations))
+        of_data = measured.locations if measured else []
+        keep_inputs(output, model, *(one.path for one in (*stream.locations, *of_data)))
 
         fitted = load_decorrelator(model)
         remembered = fitted.source_ or {}
-        source, names = _columns(remembered, here)
+        source, names = columns_of(remembered, here)
         know_folds(fitted, source, fold_by)
         if "blind" in remembered and not unblind:
             source["blind"] = remembered["blind"]
-        models = _models(model, fitted, others or [], source)
+        models = compared(model, fitted, others or [], source)
         called = _labels(label or [], [*source["score"], *source["protected"]])
         notes = [
             note
             for name, one in models.items()
-            for note in _notes(one.source_ or {}, locations, name if others else "the model")
+            for note in seen_in_the_fit(
+                one.source_ or {}, stream.locations, of_data, name if others else "the model"
+            )
         ]
         if "blind" in source:
             notes.append(f"events with {source['blind']} are left out, as the fit was blinded")
@@ -242,7 +246,7 @@ def report(
             output,
             models if others else fitted,
             sample.scores,
-            _named(names, sample.protected),
+            named_as_fitted(names, sample.protected),
             sample.label,
             sample_weight=sample.weight,
             event=sample.event,
@@ -250,13 +254,13 @@ def report(
             names=[called[name] for name in sample.protected],
             bins=edges,
             title=title,
-            data=None if real is None else (real.scores, _named(names, real.protected)),
+            data=None if real is None else (real.scores, named_as_fitted(names, real.protected)),
             abcd=dict(zip(source["protected"], names, strict=True)).get(abcd or "", abcd),
             figures=folder,
             notes=notes,
             provenance={
                 "Model file": ", ".join([model, *(others or [])]),
-                "Columns": "; ".join(f"{role} {_text(text)}" for role, text in source.items()),
+                "Columns": "; ".join(f"{role} {listed(text)}" for role, text in source.items()),
                 "Files": ", ".join(map(str, stream.locations)),
                 **({"Data": ", ".join(map(str, measured.locations))} if measured else {}),
                 "Left out": f"{sample.dropped:,} events that were NaN or infinite",
@@ -285,71 +289,6 @@ def report(
         raise typer.Exit(1)
 
 
-def _models(
-    path: str, model: Decorrelator, others: list[str], source: dict[str, Any]
-) -> dict[str, Decorrelator]:
-    """Return the models by the names of their files; all must be about the same columns."""
-    found = {Path(path).stem: model}
-    for other in others:
-        name, one = Path(other).stem, load_decorrelator(other)
-        if name in found:
-            raise ValueError(f"--with {other}: another model is called {name} too; rename the file")
-        own = one.source_ or {}
-        for role in ("score", "protected", "fold_by"):
-            mine, theirs = (model.source_ or source).get(role), own.get(role)
-            if theirs and mine and mine != theirs:
-                raise ValueError(
-                    f"--with {other}: its {role} is {_text(theirs)}, that of {path} is "
-                    f"{_text(mine)}; expected models of the same columns"
-                )
-        if "blind" in own and own["blind"] != source.get("blind"):
-            raise ValueError(
-                f"--with {other}: it is blind to {own['blind']}, which the report is not"
-            )
-        found[name] = one
-    return found
-
-
-def _columns(fitted: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the columns to read, and what the model calls the protected ones."""
-    of_files = ("background_files", "signal_files")  # other ones here
-    source = {
-        role: text or (None if role in of_files else fitted.get(role))
-        for role, text in here.items()
-    }
-    if here["background"] or here["background_files"] or here["signal_files"]:
-        source["signal"] = here["signal"]  # that of the fit went with its background
-    if any(fitted.get(role) for role in of_files) and not (
-        source["background"] or source["background_files"]
-    ):
-        raise ValueError(
-            "the fit knew background by its files; say which they are here, with "
-            "--background-files (and --signal-files), or with --background"
-        )
-    source["categorical"] = fitted.get("categorical")
-    if "fold_by" in fitted:
-        source["fold_by"] = fitted["fold_by"]
-    if not source["score"] or not source["protected"]:
-        raise ValueError(
-            "the model was fitted on arrays and does not know the columns of files; name them "
-            "with --score and --protect, and --background and --weight where they matter"
-        )
-    names = fitted.get("protected") or source["protected"]
-    if len(names) != len(source["protected"]):
-        raise ValueError(
-            f"the model protects {', '.join(names)}, "
-            f"but --protect names {', '.join(source['protected'])}"
-        )
-    return source, names
-
-
-def _named(names: list[str], protected: dict[str, Any]) -> Columns:
-    """Return protected columns under the names that the model knows."""
-    from unsculpt.inputs import Columns
-
-    return Columns(zip(names, protected.values(), strict=True))
-
-
 def _bins(text: str) -> int | list[float]:
     """Take a number of bins, or their edges."""
     try:
@@ -374,28 +313,3 @@ def _labels(given: list[str], columns: list[str]) -> dict[str, str]:
             )
         called[name] = label.removeprefix(f"{name}=")
     return called
-
-
-def _notes(fitted: dict[str, Any], locations: list[Location], name: str) -> list[str]:
-    """Say so where files are those of the fit, by path, or by name and size."""
-    if "fold_by" in fitted:
-        return []  # each event is judged by a model that has not seen it
-    paths = [Path(text) for text in fitted.get("files", [])]
-    sizes = zip((path.name for path in paths), fitted.get("sizes", []), strict=False)
-    places, known = {path.resolve() for path in paths}, set(sizes)
-    seen = [
-        str(location)
-        for location in locations
-        if Path(str(location)).resolve() in places
-        or (Path(str(location)).name, location.path.stat().st_size) in known
-    ]
-    if not seen:
-        return []
-    return [
-        f"{name} was fitted on {', '.join(seen)}; on the events of its fit a model looks "
-        "flatter than on others"
-    ]
-
-
-def _text(columns: str | list[str] | None) -> str:
-    return ", ".join(columns) if isinstance(columns, list) else columns or "(none)"
