@@ -40,10 +40,6 @@ def _row(command, param):
         value = "" if getattr(param, "is_flag", False) else f" {param.metavar or 'VALUE'}"
         name = ", ".join(f"`{option}{value}`" for option in param.opts)
     said = getattr(param, "help", None) or ""
-    if param.name == "method" and not said:  # the help looks the methods up when it is asked
-        from unsculpt.decorrelators.base import methods
-
-        said = f"How to decorrelate: {', '.join(methods())}."
     default = getattr(param, "default", None)
     if param.required:
         said += " Required."
