@@ -190,7 +190,7 @@ def test_several_scores(unsculpt, events, save, tmp_path):
         (["--background", "label == 7"], "no background is left of 1,000 rows"),
         (["--protect", "pt"], "there is no column 'pt'"),
         (["--weight", "-1"], "sums to -"),
-        (["--background", "label =="], "this is no expression"),
+        (["--background", "label =="], "this is no column and no expression"),
     ],
 )
 def test_mistakes_are_one_line(change, message, unsculpt, events, save, tmp_path):

@@ -97,9 +97,9 @@ def test_in_words(text, expected):
         ("log(mass, pt)", "log takes 1 argument, not 2"),
         ("hypot(mass)", "hypot takes 2 arguments, not 1"),
         ("max(mass)", "max takes 2 or more arguments, not 1"),
-        ("mass >", "this is no expression"),
-        ("", "this is no expression"),
-        ("mass = 3", "this is no expression: .*; equal is written =="),
+        ("mass >", "this is no column and no expression"),
+        ("", "this is no column and no expression"),
+        ("mass = 3", "no expression: .*; equal is written =="),
         ("label == 0 & mass > 100", "'0 & mass'|'0' is not a condition"),
         ("~label", "'label' is not a condition"),
         ("not mass", "'mass' is not a condition"),
@@ -107,6 +107,8 @@ def test_in_words(text, expected):
         ("1 / 0 + mass in mass", "is not allowed"),
         ("mass in (pt, 1)", "'in' takes numbers or text"),
         ("mass is 1", "is not allowed"),
+        ("jet pt", "this is no column"),
+        ("mass [GeV]", "there is no column 'mass[GeV]'"),
     ],
 )
 def test_mistakes_are_explained(text, message):

@@ -139,7 +139,9 @@ class _Parser:
             return ast.parse(re.sub("`([^`]*)`", self._quote, self.text).strip(), mode="eval")
         except (SyntaxError, ValueError) as error:  # of a null byte, before Python 3.11.4
             hint = "; equal is written ==" if re.search("[^=!<>]=[^=]", self.text) else ""
-            raise self.error(f"this is no expression: {error.args[0]}{hint}") from None
+            raise self.error(
+                f"this is no column and no expression: {error.args[0]}{hint}"
+            ) from None
 
     def _quote(self, match: re.Match[str]) -> str:
         stand_in = f"_quoted_{len(self.quoted)}_"
@@ -171,8 +173,10 @@ class _Parser:
                 return lambda rows: reduce(np.logical_and, [part(rows) for part in both])
             case ast.Call(ast.Name(name), arguments, []):
                 return self.called(name, arguments)
-        one = "; name one at a time, repeating the option" if isinstance(node, ast.Tuple) else ""
-        raise self.error(f"{ast.unparse(node)!r} is not allowed in an expression{one}")
+        more = "; name one at a time, repeating the option" if isinstance(node, ast.Tuple) else ""
+        if isinstance(node, ast.Subscript):  # as in mass [GeV]
+            more = f", and there is no column {ast.unparse(node)!r}"
+        raise self.error(f"{ast.unparse(node)!r} is not allowed in an expression{more}")
 
     def applied(self, function: Callable[..., Any], nodes: Sequence[ast.expr]) -> Compiled:
         parts = [self.compile(node) for node in nodes]
