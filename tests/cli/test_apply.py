@@ -144,3 +144,6 @@ def test_wrong_arguments(unsculpt, model, tmp_path):
     answer = unsculpt("apply", model, "a.root", "-o", tmp_path / "missing" / "b.root")
     assert answer.exit_code == 2
     assert "--output" in answer.output
+    answer = unsculpt("apply", model, "a.root", "-o", "root://host/b.root")
+    assert answer.exit_code == 2
+    assert "is a URL, which can only be read" in " ".join(answer.output.replace("│", "").split())

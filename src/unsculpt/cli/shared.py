@@ -309,6 +309,10 @@ def check_file(output: str, *endings: str, option: str = "--output") -> None:
 
 def check_folder(output: str, option: str = "--output") -> None:
     """Refuse a file in a folder that is not there, before the work."""
+    if "://" in output:
+        raise typer.BadParameter(
+            f"{output} is a URL, which can only be read; write to a file here", param_hint=option
+        )
     folder = os.path.dirname(output.rstrip("/")) or "."
     if not os.path.isdir(folder):
         raise typer.BadParameter(f"there is no folder {folder}", param_hint=option)
