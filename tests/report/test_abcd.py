@@ -59,6 +59,15 @@ def test_the_error_of_the_map_is_in_the_prediction(spline):
     assert len(row) == 5  # nothing on signal
 
 
+def test_a_region_that_a_varied_map_empties(spline):
+    """Of a few events the tightest cuts have no row; the others stay."""
+    first, second, _ = draw(60, 0, seed=3)
+    events = Events.prepare(spline, second, first, None, None, ["first"], 20)
+    rows = abcd_section(events, "protected").tables[0].rows
+    assert [row[0] for row in rows][:3] == ["50%", "20%", "10%"]
+    assert len(rows) < 6
+
+
 @pytest.mark.parametrize("attribute", ["mass", ""])
 def test_an_attribute_that_is_not_there(spline, attribute):
     first, second, _ = draw(1000, 0, seed=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -79,25 +80,25 @@ def _predictions(events: Events, first: Floats, found: ClosureMap) -> Table:
         + (["predicted too much"] if events.has_signal else []),
         [],
     )
-    for i, (kept, *cuts) in enumerate(zip(KEPT, found.first_cuts, found.second_cuts, strict=True)):
-        if np.isnan(found.ratio[i, i]):
-            continue
+    for kept, *cuts in zip(KEPT, found.first_cuts, found.second_cuts, strict=True):
         at = float(cuts[0]), float(cuts[1])
-        one = closure(
-            first[background], second[background], at, sample_weight=weight, variations=pairs
-        )
-        cells = [
-            _text(one.observed, one.observed_error),
-            _text(one.predicted, one.predicted_error),
-            _text(one.ratio, one.ratio_error),
-            f"{one.pull:+.1f}",
-        ]
-        if events.has_signal:
-            share, bias = contamination(
-                first, second, events.labels, at, sample_weight=events.weight
+        # Of a few events a varied map, or signal of negative weight, empties a region: no row.
+        with suppress(ValueError):
+            one = closure(
+                first[background], second[background], at, sample_weight=weight, variations=pairs
             )
-            cells += ["n/a" if np.isnan(part) else f"{part:.1%}" for part in (*share, bias)]
-        table.rows.append([f"{100 * kept:g}%", *cells])
+            cells = [
+                _text(one.observed, one.observed_error),
+                _text(one.predicted, one.predicted_error),
+                _text(one.ratio, one.ratio_error),
+                f"{one.pull:+.1f}",
+            ]
+            if events.has_signal:
+                share, bias = contamination(
+                    first, second, events.labels, at, sample_weight=events.weight
+                )
+                cells += ["n/a" if np.isnan(part) else f"{part:.1%}" for part in (*share, bias)]
+            table.rows.append([f"{100 * kept:g}%", *cells])
     return table
 
 
