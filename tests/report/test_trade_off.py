@@ -44,6 +44,16 @@ def test_amounts_that_are_none(toy, amounts):
         metrics.trade_off(toy.score, toy.score, toy.label, toy.protected, amounts=amounts)
 
 
+def test_scores_that_do_not_fit_together(toy):
+    events = toy.label, toy.protected
+    with pytest.raises(ValueError, match=r"flat has 7 events but .* has"):
+        metrics.trade_off(toy.score, toy.score[:7], *events)
+    with pytest.raises(ValueError, match="flat is NaN or infinite in 1 of"):
+        metrics.trade_off(toy.score, np.append(np.nan, toy.score[1:]), *events)
+    with pytest.raises(ValueError, match=r"flat has shape .*; expected one column"):
+        metrics.trade_off(toy.score, toy.score[:, None], *events)
+
+
 def test_the_section(toy, spline):
     events = Events.prepare(spline, *(toy.score, toy.protected, toy.label), None, ["m"], 50)
     picture = trade_off(events, 0.5)

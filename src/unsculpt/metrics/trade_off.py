@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unsculpt.metrics._inputs import column
 from unsculpt.metrics.working_point import WorkingPoint, working_point
 
 AMOUNTS = np.linspace(0, 1, 11)
@@ -43,7 +44,8 @@ def trade_off(
         >>> raw.inverse_jsd < last.inverse_jsd
         True
     """
-    start, end = np.asarray(scores, dtype=float), np.asarray(flat, dtype=float)
+    start = column(scores, "scores")
+    end = column(flat, "flat", len(start))
     given = np.asarray(amounts, dtype=float)
     if not np.all((given >= 0) & (given <= 1)):
         raise ValueError(f"amounts is {given}; expected numbers from 0, the scores, to 1")
