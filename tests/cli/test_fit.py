@@ -160,6 +160,15 @@ def test_a_verdict_to_act_on(unsculpt, many, tmp_path):
     assert low < high
 
 
+def test_neighbours_are_judged_at_the_cut_they_know(unsculpt, many, tmp_path):
+    how = ["--method", "knn", "--set", "efficiency=0.1", "--hold-out", 0.5]
+    answer = unsculpt("fit", many, *COLUMNS, *how, "-o", tmp_path / "w.unsculpt", "--json")
+    (found,) = json.loads(answer.stdout)["flatness"]
+    assert found["p_value"] > 1e-4  # at half of the signal it is below 1e-9
+    answer = unsculpt("fit", many, *COLUMNS, *how, "-o", tmp_path / "w.unsculpt")
+    assert "tagger cut at 0 is " in answer.output
+
+
 def test_more_attributes_than_splines_take_get_a_flow(
     unsculpt, events, save, tmp_path, monkeypatch
 ):
@@ -188,6 +197,9 @@ def test_several_scores(unsculpt, events, save, tmp_path):
     [
         (["--background", "lable == 0"], "no column 'lable'; did you mean 'label'?"),
         (["--background", "label == 7"], "no background is left of 1,000 rows"),
+        (["--signal", "label == 7"], "no signal is left of 1,000 rows: 'label == 7' holds for"),
+        (["--blind", "mass > 0"], "no background is left of 1,000 rows"),
+        (["--folds", "100"], "at least 10 of background in each of the 100 folds"),
         (["--protect", "pt"], "there is no column 'pt'"),
         (["--weight", "-1"], "sums to -"),
         (["--background", "label =="], "this is no column and no expression"),

@@ -36,6 +36,7 @@ from unsculpt.cli.shared import (
     cluster_if_any,
     explained,
     print_json,
+    some_signal,
     warn_of_low_auc,
 )
 
@@ -237,6 +238,8 @@ def fit(
                     sample = read_sample(to_read, source, nan=nan, advance=advance)
                 else:
                     sample = cluster.read_sample(client, to_read, source, nan=nan, advance=advance)
+            if to_count is None:  # or it may be in the other files
+                some_signal(sample, signal)
             background_events = sample.label == 0
             if folds is None:
                 share = 0.2 if hold_out is None else hold_out

@@ -77,19 +77,20 @@ def _judge(model: Decorrelator, sample: Sample, flat: Floats, signal: bool) -> l
 
 
 class Verdict(NamedTuple):
-    """Whether one of the new scores is flat at the cut of `judge`."""
+    """Whether one of the new scores is flat at the cut of `judge`, or at the only one it has."""
 
     score: str
     events: int
     test: Judgement | None
     why_not: str = ""
+    cut: str = ""
 
     @property
     def line(self) -> str:
         """It in words."""
         if self.test is None:
             return f"No verdict on {self.score}: {self.why_not}."
-        return f"{self.score} is {self.test.line(self.events)}."
+        return f"{self.score}{self.cut} is {self.test.line(self.events)}."
 
     def plain(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -113,21 +114,24 @@ def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]
     of_cut = ~background if sample.label.any() else background
     test = FlatnessTest(attributes[background], None if weight is None else weight[background])
     events, inside = int(background.sum()), _everywhere(model)
+    # Neighbours know one cut, which their scores have at zero.
+    one_cut = hasattr(getattr(model, "models_", [model])[0], "efficiency_")
     found = []
     for name, column in zip(model.source_["score"], flat.T, strict=True):  # type: ignore[index]
-        cut = metrics.threshold(
-            column[of_cut],
-            np.ones(of_cut.sum()),
-            efficiency=EFFICIENCY,
-            sample_weight=None if weight is None else weight[of_cut],
-        )
+        cut = 0.0 if one_cut else _half(column[of_cut], None if weight is None else weight[of_cut])
         try:
             passing = column[background] >= cut
             tested = judge_cut(test, passing, cells, inside, cut, sample.protected[background])
-            found.append(Verdict(name, events, tested))
+            found.append(Verdict(name, events, tested, cut=" cut at 0" if one_cut else ""))
         except metrics.TooFewEventsError as error:
             found.append(Verdict(name, events, None, str(error)))
     return found
+
+
+def _half(scores: Floats, weight: Floats | None) -> float:
+    """Return the cut that keeps half of the events."""
+    every = np.ones(len(scores))
+    return metrics.threshold(scores, every, efficiency=EFFICIENCY, sample_weight=weight)
 
 
 def decorrelated(model: Decorrelator, sample: Sample) -> Floats:

@@ -37,6 +37,7 @@ from unsculpt.cli.shared import (
     load_decorrelator,
     print_json,
     said,
+    some_signal,
     warn_of_low_auc,
 )
 
@@ -226,11 +227,7 @@ def report(
 
         with progress("Reading", stream.rows) as advance:
             sample = files.read_sample(stream, source, nan=nan, advance=advance)
-        if signal and not sample.label.any():
-            raise ValueError(
-                f"no signal is left of {sample.rows:,} rows: {signal!r} holds for none; without "
-                "--signal the report is about background alone"
-            )
+        some_signal(sample, signal)
         notes += warn_of_low_auc(sample, source["score"])
         real = None
         if measured is not None:

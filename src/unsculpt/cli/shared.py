@@ -184,6 +184,15 @@ def place(to: list[str] | None, amount: float | None) -> dict[str, Any]:
     return {"to": values, **how_far}
 
 
+def some_signal(sample: Sample, signal: str | None) -> None:
+    """Refuse a condition for signal that holds for no event."""
+    if signal and not sample.label.any():
+        raise ValueError(
+            f"no signal is left of {sample.rows:,} rows: {signal!r} holds for none; leave --signal "
+            "away to look at background alone"
+        )
+
+
 def warn_of_low_auc(sample: Sample, scores: list[str]) -> list[str]:
     """Say so where background has the higher score: signal may not be what it should be."""
     from unsculpt import metrics
