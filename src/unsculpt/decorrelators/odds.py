@@ -20,15 +20,16 @@ from unsculpt.saving import Arrays, Json, packed, unpacked
 
 
 class OddsDecorrelator(Decorrelator):
-    """Makes the probability of each of several classes flat; together they still sum to one.
+    """Makes the probabilities of several classes flatter; together they still sum to one.
 
     Fit it on background. One class after the other, the odds of the class against all others are
     moved to the barycentre of their distributions, by a spline in the attributes, and the ratios
-    of the others are kept. So a cut on the probability of a class leaves the spectrum alone, while
-    scores change as little as that needs.
+    of the others are kept. So a cut on the probability of the last class leaves the spectrum alone.
+    Each class pulls at those before it, by as much as it had to move: where the scores are far from
+    flat, the earlier ones sculpt again.
 
-    It knows each class by itself. What the classes have to do with one another is for
-    `TransportDecorrelator`, whose map follows the bulk of the events, but not their tails:
+    So put it on top of `TransportDecorrelator`, which knows what the classes have to do with one
+    another and follows the bulk of the events, but not their tails:
     `TransportDecorrelator().then(OddsDecorrelator())` does both.
 
     Takes one or two protected attributes, continuous or with a few categories.
@@ -80,7 +81,7 @@ class OddsDecorrelator(Decorrelator):
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return probabilities, (n, classes), each of them flat on background."""
+        """Return probabilities, (n, classes), that sum to one and know less of the attributes."""
         columns, _, marked = self._check(scores, protected)
         _check_probabilities(columns)
         logs = log_probabilities(columns)
