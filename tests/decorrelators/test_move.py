@@ -189,7 +189,7 @@ class TestBadInput:
         with pytest.raises(ValueError, match=words):
             spline.move([0.1], [0.5], to=to)
 
-    @pytest.mark.parametrize("amount", [-0.1, 1.1, float("nan"), True])
+    @pytest.mark.parametrize("amount", [-0.1, 1.1, float("nan"), True, None, "far"])
     def test_an_amount_that_is_none(self, spline, amount):
         with pytest.raises(ValueError, match=r"amount is .*; expected a number from 0"):
             spline.move([0.1], [0.5], to=0.5, amount=amount)

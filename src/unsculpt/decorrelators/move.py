@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from numbers import Real
 from typing import Any, Self, cast
 
 import numpy as np
@@ -158,7 +159,7 @@ class Moved(Decorrelator):
     def _check_parameters(self) -> None:
         check_movable(self.decorrelator)
         amount = self.amount
-        if isinstance(amount, bool) or not (np.isreal(amount) and 0 <= amount <= 1):
+        if isinstance(amount, bool) or not (isinstance(amount, Real) and 0 <= amount <= 1):
             raise ValueError(
                 f"amount is {amount!r}; expected a number from 0, where nothing moves, to 1"
             )
