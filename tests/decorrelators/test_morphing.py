@@ -137,6 +137,13 @@ def test_a_sample_that_is_none(to, words):
         us.Morphing(us.SplineDecorrelator(), to).fit(x[:, 0], table)
 
 
+def test_a_column_that_is_called_as_a_variable_of_the_chain():
+    x, table = both(100, 1)
+    table = Columns({"sample": table["sample"], "variable 1": table["pt"]})
+    with pytest.raises(ValueError, match=r"protected has a column 'variable 1'.* rename it"):
+        us.Morphing(us.FlowDecorrelator(), {"sample": "data"}).fit(x, table)
+
+
 def test_methods_that_know_too_little():
     x, table = both(100, 1)
     with pytest.raises(ValueError, match="does not know the whole distribution"):

@@ -74,6 +74,11 @@ class Morphing(Decorrelator):
         table = Columns(zip(*protected_columns(table), strict=True))
         if beyond := [name for name in self.to if name not in table]:
             raise ValueError(f"to names {beyond[0]!r}; the protected attributes are {list(table)}")
+        own = [_variable(i) for i in range(columns.shape[1] - 1)]
+        if taken := [name for name in own if name in table]:
+            raise ValueError(
+                f"protected has a column {taken[0]!r}, as the chain calls a variable; rename it"
+            )
         categories = [*self.to, *(x for x in self.decorrelator.categorical if x not in self.to)]
         models: list[Any] = []
         for i, column in enumerate(columns.T):
@@ -163,5 +168,10 @@ class Morphing(Decorrelator):
 
 def _with_earlier(table: Columns, variables: Floats) -> Columns:
     """Return the attributes with the variables that come before in the chain."""
-    earlier = {f"variable {i + 1}": column for i, column in enumerate(variables.T)}
+    earlier = {_variable(i): column for i, column in enumerate(variables.T)}
     return Columns({**table, **earlier})
+
+
+def _variable(i: int) -> str:
+    """Return what a variable is called among the attributes of those after it."""
+    return f"variable {i + 1}"
