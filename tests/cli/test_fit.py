@@ -201,6 +201,8 @@ def test_several_scores(unsculpt, events, save, tmp_path):
         (["--blind", "mass > 0"], "no background is left of 1,000 rows"),
         (["--folds", "100"], "at least 10 of background in each of the 100 folds"),
         (["--protect", "pt"], "there is no column 'pt'"),
+        (["--protect", "mass"], "--score and --protect name mass 2 times; expected each"),
+        (["--protect", "tagger"], "--score and --protect name tagger 2 times"),
         (["--weight", "-1"], "sums to -"),
         (["--background", "label =="], "this is no column and no expression"),
     ],

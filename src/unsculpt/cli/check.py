@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unsculpt.cli.settings import (
+    check_columns,
     first_that_fits,
-    known_attributes,
     known_method,
     new_decorrelator,
     parsed_settings,
@@ -136,7 +136,7 @@ def check(
         if not signal and not signal_files:
             raise ValueError("it is not said which events are signal; expected --signal or files")
         stream = scan_samples(events or [], background_files or [], signal_files or [])
-        known_attributes(categorical or [], protect)
+        check_columns([score], protect, categorical or [])
         if settings:
             method = method or "spline"
         parameters = parsed_settings(settings or [], method)

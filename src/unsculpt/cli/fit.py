@@ -9,8 +9,8 @@ import typer
 
 from unsculpt.cli.fit_summary import print_counted, print_fit, print_read
 from unsculpt.cli.settings import (
+    check_columns,
     first_that_fits,
-    known_attributes,
     known_method,
     new_decorrelator,
     parsed_settings,
@@ -221,7 +221,7 @@ def fit(
             "blind": blind,
         }
         source |= {role: given for role, given in more.items() if given}
-        known_attributes(categorical or [], protect)
+        check_columns(score, protect, categorical or [])
         if folds is not None:
             source["fold_by"] = fold_by or ROW
         if method is None and len(protect) > 2:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -136,8 +137,13 @@ def _is_a(value: Any, kind: Any) -> bool:
     return isinstance(value, int | float if kind is float else kind)
 
 
-def known_attributes(categorical: Sequence[str], protect: Sequence[str]) -> None:
-    """Refuse a category that is not protected."""
+def check_columns(score: Sequence[str], protect: Sequence[str], categorical: Sequence[str]) -> None:
+    """Refuse a column that is named twice, and a category that is not protected."""
+    for name, times in Counter([*score, *protect]).items():
+        if times > 1:
+            raise ValueError(
+                f"--score and --protect name {name} {times} times; expected each column once"
+            )
     for name in categorical:
         if name not in protect:
             raise ValueError(
