@@ -60,9 +60,9 @@ def numbers(values: Any, name: str) -> Floats:
             raise TypeError
         floats = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} holds {array.dtype} values such as {array.flat[0]!r}; expected numbers"
-        ) from None
+        kind, first = array.dtype, array.ravel()[:1].tolist()[0]
+        what = "text" if kind.kind in "US" else f"{kind} values"
+        raise ValueError(f"{name} holds {what} such as {first!r}; expected numbers") from None
     # Beyond this magnitude the difference of two values may overflow.
     if not (floats.min() > -LARGEST and floats.max() < LARGEST):
         bad = np.count_nonzero(~(np.abs(floats) < LARGEST))
