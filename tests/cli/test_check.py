@@ -33,7 +33,7 @@ def test_it_answers_scripts(unsculpt, path):
 def test_without_signal_it_is_refused(unsculpt, path):
     answer = unsculpt("check", path, *COLUMNS[:4], "--background", "label == 0")
     assert answer.exit_code == 1
-    assert "it is not said which events are signal" in answer.output
+    assert "which events are signal; expected --signal or --signal-files" in answer.output
     answer = unsculpt("check", path, *COLUMNS, "--signal", "label == 5")
     assert answer.exit_code == 1
     assert "there is no signal among" in answer.output

@@ -134,7 +134,9 @@ def check(
         from unsculpt.progress import progress
 
         if not signal and not signal_files:
-            raise ValueError("it is not said which events are signal; expected --signal or files")
+            raise ValueError(
+                "it is not said which events are signal; expected --signal or --signal-files"
+            )
         stream = scan_samples(events or [], background_files or [], signal_files or [])
         check_columns([score], protect, categorical or [])
         if settings:
