@@ -49,19 +49,23 @@ def test_without_error_of_the_map_nothing_changes():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:protected is outside")
-@pytest.mark.parametrize("cut", [0.5, 0.9])
-def test_p_values_with_the_error_of_the_map_are_about_uniform(cut):
-    plain, with_map = [], []
+@pytest.mark.parametrize("toy", [toys.smooth, toys.tagger])
+def test_chi2_is_about_one_with_the_error_of_the_map_and_not_with_half_of_it(toy):
+    per_degree, p_values = [], []
     for seed in range(10):
-        train, toy = toys.smooth(2_000, 0, seed=100 + seed), toys.smooth(10_000, 0, seed=seed)
+        train, test = toy(2_000, 0, seed=100 + seed), toy(8_000, 0, seed=seed)
         spline = us.SplineDecorrelator(outside="clip").fit(train.score, train.protected)
-        test, mass = FlatnessTest(toy.protected), toy.protected
-        passing = spline.transform(toy.score, mass) >= cut
-        some = np.arange(0, len(mass), 10)
-        score = spline.inverse_transform(np.full(len(some), cut), mass[some])
-        shifts = spline.deviations(score, mass[some])
-        plain.append(test(passing).p_value)
-        with_map.append(test(passing, 50, Deviations(some, shifts)).p_value)
-    assert np.mean(plain) < np.mean(with_map)
-    assert 0.2 < np.mean(with_map) < 0.8
-    assert np.mean(np.array(with_map) < 0.01) <= 0.1
+        flat, mass = spline.transform(test.score, test.protected), test.protected
+        flatness, some = FlatnessTest(mass), np.arange(0, len(mass), 10)
+        for cut in (0.5, 0.9):
+            score = spline.inverse_transform(np.full(len(some), cut), mass[some])
+            shifts = spline.deviations(score, mass[some])
+            found = [flatness(flat >= cut, 50, Deviations(some, x * shifts)) for x in (1, 0.5, 0)]
+            per_degree.append([f.chi2 / f.degrees for f in found])
+            p_values.append(found[0].p_value)
+    right, half, none = np.mean(per_degree, axis=0)
+    assert right == pytest.approx(1, abs=0.09)
+    assert 1.09 < half < none  # half of the error would fail the line above
+    # Uniform: a mean of one half, and one in ten below 0.1.
+    assert np.mean(p_values) == pytest.approx(0.5, abs=0.13)
+    assert np.mean(np.array(p_values) < 0.1) <= 0.2
