@@ -11,11 +11,11 @@ from unsculpt import metrics
 from unsculpt.datasets import toys
 from unsculpt.plots.axis import Axis
 from unsculpt.report import write_report
+from unsculpt.report.cuts import CutTests
 from unsculpt.report.events import Events
 from unsculpt.report.measure import Measure
 from unsculpt.report.pictures import pictures
 from unsculpt.report.spurious import spurious_signal
-from unsculpt.report.verdict import CutTests
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,11 @@ from rich.table import Table
 
 from unsculpt import metrics
 from unsculpt.decorrelators import Decorrelator
-from unsculpt.decorrelators.crossfit import FOLD
-from unsculpt.decorrelators.judgement import Judgement, judge_cut
+from unsculpt.decorrelators.common.judgement import CutTest, Judgement
 from unsculpt.files import Sample
-from unsculpt.inputs import Columns, Floats
-from unsculpt.metrics.independence import FlatnessTest
+from unsculpt.inputs import Floats
 
 EFFICIENCY = 0.5
-CELLS = 50  # of the attributes, for a verdict
 
 
 def judge(model: Decorrelator, sample: Sample, flat: Floats) -> list[dict[str, Any]]:
@@ -101,18 +98,18 @@ class Verdict(NamedTuple):
 def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]:
     """Test that the cut of `judge` keeps the same share of background at all attributes.
 
-    With folds, at all attributes in each of them, for the reason that `judge` has. The error of the
-    map counts where the model knows it, of one score.
+    The error of the map counts where the model knows it, of one score.
     """
-    attributes, cells = sample.protected, CELLS
-    if sample.event is not None:
-        folds = len(model.models_)
-        fold = (sample.event % folds).astype(str)
-        attributes, cells = Columns({FOLD: fold} | attributes), folds * CELLS
+    fold = None if sample.event is None else sample.event % len(model.models_)
     flat = flat.reshape(len(flat), -1)
     background, weight = sample.label == 0, sample.weight
     of_cut = ~background if sample.label.any() else background
-    test = FlatnessTest(attributes[background], None if weight is None else weight[background])
+    protected = sample.protected[background]
+    test = CutTest(
+        protected,
+        protected,
+        *(None if column is None else column[background] for column in (weight, fold)),
+    )
     events, inside = int(background.sum()), _everywhere(model)
     # Neighbours know one cut, which their scores have at zero.
     one_cut = hasattr(getattr(model, "models_", [model])[0], "efficiency_")
@@ -121,7 +118,7 @@ def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]
         cut = 0.0 if one_cut else _half(column[of_cut], None if weight is None else weight[of_cut])
         try:
             passing = column[background] >= cut
-            tested = judge_cut(test, passing, cells, inside, cut, sample.protected[background])
+            tested = test(passing, inside, cut)
             found.append(Verdict(name, events, tested, cut=" cut at 0" if one_cut else ""))
         except metrics.TooFewEventsError as error:
             found.append(Verdict(name, events, None, str(error)))

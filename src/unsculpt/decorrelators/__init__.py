@@ -2,7 +2,7 @@
 
 from unsculpt.decorrelators.base import Decorrelator, ScoreDecorrelator
 from unsculpt.decorrelators.chain import Chain
-from unsculpt.decorrelators.common.judgement import MisfitWarning
+from unsculpt.decorrelators.common.misfit import MisfitWarning
 from unsculpt.decorrelators.crossfit import CrossFit
 from unsculpt.decorrelators.ddt import DDTDecorrelator
 from unsculpt.decorrelators.feature import FeatureDecorrelator

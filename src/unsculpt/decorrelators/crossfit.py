@@ -37,7 +37,6 @@ from unsculpt.inputs import (
 )
 from unsculpt.saving import Arrays, Json, packed, unpacked
 
-FOLD = "CrossFit fold"  # what tests call it beside the attributes
 COUNTED = "events with a weight other than zero"
 
 

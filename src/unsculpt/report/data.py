@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unsculpt.decorrelators.common.judgement import CELLS
 from unsculpt.inputs import (
     Floats,
     as_array,
@@ -25,9 +26,9 @@ from unsculpt.plots.axis import Axis
 from unsculpt.plots.beside import Beside, beside
 from unsculpt.plots.in_bins import binomial_error, effective_events
 from unsculpt.plots.spectrum import Spectrum
+from unsculpt.report.cuts import fraction
 from unsculpt.report.events import Events, rows
 from unsculpt.report.picture import Picture, Table
-from unsculpt.report.verdict import CELLS, fraction
 from unsculpt.report.words import bare, with_error
 
 Sample = tuple[Axis, Floats, Floats]

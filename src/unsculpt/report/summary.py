@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from unsculpt import metrics
-from unsculpt.decorrelators.judgement import Judgement
+from unsculpt.decorrelators.common.judgement import Judgement
 from unsculpt.inputs import Floats
 from unsculpt.metrics import Ideal, Interval
+from unsculpt.report.cuts import CutTests
 from unsculpt.report.events import Events
 from unsculpt.report.measure import Measure
-from unsculpt.report.verdict import CutTests
 from unsculpt.report.words import bare
 
 

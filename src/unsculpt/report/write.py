@@ -14,6 +14,7 @@ from unsculpt.atomic import atomic_write
 from unsculpt.decorrelators import Decorrelator
 from unsculpt.progress import progress
 from unsculpt.report.abcd import abcd_section
+from unsculpt.report.cuts import CutTests, points
 from unsculpt.report.data import Data, data_pictures
 from unsculpt.report.events import Events
 from unsculpt.report.page import page
@@ -21,7 +22,6 @@ from unsculpt.report.picture import Picture
 from unsculpt.report.pictures import pictures
 from unsculpt.report.provenance import provenance_of
 from unsculpt.report.summary import Numbers, summary
-from unsculpt.report.verdict import CutTests, points
 from unsculpt.report.words import bare
 from unsculpt.report.working_points import working_points
 

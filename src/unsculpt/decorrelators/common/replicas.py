@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import ConditionalCDF, ScoreDecorrelator
-from unsculpt.decorrelators.common.judgement import SPLINE
+from unsculpt.decorrelators.common.misfit import SPLINE
 from unsculpt.decorrelators.common.variations import principal
 from unsculpt.inputs import Floats
 from unsculpt.saving import Arrays

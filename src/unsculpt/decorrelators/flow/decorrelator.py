@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
-from unsculpt.decorrelators.common.judgement import warn_unless_followed
+from unsculpt.decorrelators.common.misfit import warn_unless_followed
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.replicas import (
     ReplicaDecorrelator,

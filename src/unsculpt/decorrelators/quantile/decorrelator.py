@@ -14,7 +14,7 @@ from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.efficiencies import at_each
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
-from unsculpt.decorrelators.common.judgement import warn_unless_followed
+from unsculpt.decorrelators.common.misfit import warn_unless_followed
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.replicas import (
     ReplicaDecorrelator,

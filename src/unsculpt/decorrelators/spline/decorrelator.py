@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.empirical import EmpiricalCDF
-from unsculpt.decorrelators.common.judgement import FLOW, warn_if_far
+from unsculpt.decorrelators.common.misfit import FLOW, warn_if_far
 from unsculpt.decorrelators.common.outside import Outside, check_outside
 from unsculpt.decorrelators.common.tables import TableCDF, TensorCDF
 from unsculpt.decorrelators.common.variations import shifted

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, gammaincc, logit, ndtri
 
-from unsculpt.decorrelators.common.judgement import JUDGED_AT
+from unsculpt.decorrelators.common.misfit import JUDGED_AT
 from unsculpt.decorrelators.common.variations import NEVER
 from unsculpt.decorrelators.spline.axes import (
     Axis,

@@ -5,7 +5,7 @@ import pytest
 
 import unsculpt as us
 from unsculpt.datasets import toys
-from unsculpt.decorrelators.judgement import judge_cut
+from unsculpt.decorrelators.common.judgement import CutTest
 from unsculpt.metrics.independence import Deviations, FlatnessTest
 
 
@@ -27,13 +27,14 @@ def test_many_events_see_what_the_map_lacks(spline):
     kept = (toy.protected > 51) & (toy.protected < 200)
     score, mass = toy.score[kept], toy.protected[kept]
     flat = spline.transform(score, mass)
-    judged = judge_cut(FlatnessTest(mass), flat >= 0.5, 50, spline, 0.5, mass)
+    test = CutTest({"mass": mass}, mass)
+    judged = test(flat >= 0.5, spline, 0.5)
     assert judged.within_map
     assert judged.line(60_000).startswith("flat within the error of the map (χ² ")
     assert "fit on more background" in judged.line(60_000)
     assert judged.plain()["with_map"]["p_value"] > 0.01 > judged.plain()["p_value"]
     # What no error of the map explains stays what it is.
-    raw = judge_cut(FlatnessTest(mass), score >= 0.5, 50, spline, 0.5, mass)
+    raw = test(score >= 0.5, spline, 0.5)
     assert not raw.within_map
     assert raw.line(60_000).startswith("not flat")
 

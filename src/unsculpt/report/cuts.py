@@ -7,17 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unsculpt.decorrelators.crossfit import FOLD
-from unsculpt.decorrelators.judgement import Judgement, judge_cut
+from unsculpt.decorrelators.common.judgement import CutTest, Judgement
 from unsculpt.inputs import Floats, Mask
 from unsculpt.metrics import Ideal, TooFewEventsError
-from unsculpt.metrics.independence import FlatnessTest
 from unsculpt.metrics.separation import highest_cuts
 from unsculpt.report.events import Events, rows
 
 KEPT = (0.5, 0.1, 0.05, 0.01, 0.001)  # of the background
-
-CELLS = 50  # of the attributes
 
 
 @dataclass(frozen=True)
@@ -70,35 +66,30 @@ def points(events: Events, test: CutTests) -> dict[str, list[Point]]:
 
 
 class CutTests:
-    """Tests cuts on the scores of events, whose background is divided once."""
+    """Tests cuts on the scores of events."""
 
     def __init__(self, events: Events) -> None:
-        self.events = events
-        self.background = np.flatnonzero(events.labels == 0)
+        self.events, self.background = events, np.flatnonzero(events.labels == 0)
         attributes = {
-            axis.name: np.array(axis.categories)[axis.values.astype(int)]
-            if axis.categories
-            else axis.values
+            axis.name: (
+                np.array(axis.categories)[axis.values.astype(int)]
+                if axis.categories
+                else axis.values
+            )[self.background]
             for axis in events.axes
         }
-        self.cells = CELLS
-        if events.fold is not None:
-            # What is too high in one fold is too low in the models of the others: together they
-            # look better than they are.
-            attributes = {FOLD: events.fold} | attributes
-            self.cells *= len(np.unique(events.fold))
-        self.protected = rows(events.protected, self.background)
-        self.test = FlatnessTest(
-            {name: values[self.background] for name, values in attributes.items()},
-            None if events.weight is None else events.weight[self.background],
+        weight, fold = (
+            None if column is None else column[self.background]
+            for column in (events.weight, events.fold)
         )
+        self.test = CutTest(attributes, rows(events.protected, self.background), weight, fold)
 
     def __call__(self, name: str, cut: float) -> Judgement | None:
         """Test a cut on one of the scores; None with too few events to tell."""
         passing = self.events.scores[name][self.background] >= cut
         model = self.events.models.get(name)
         try:
-            return judge_cut(self.test, passing, self.cells, model, cut, self.protected)
+            return self.test(passing, model, cut)
         except TooFewEventsError:
             return None
 
