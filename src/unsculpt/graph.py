@@ -125,13 +125,13 @@ class Graph:
     demands: dict[str, str] = field(default_factory=dict)
     _known: dict[Any, Value] = field(default_factory=dict)
 
-    def input(self, name: str, about: Input = Input()) -> Value:
+    def input(self, name: str, description: Input = Input()) -> Value:
         """Declare an input: a column of numbers or text, (n,), or a table of numbers (n, width)."""
         if name in self.inputs:
             raise ValueError(f"two inputs would be called {name!r}; rename the columns")
-        self.inputs[name] = about
+        self.inputs[name] = description
         value = Value(self, name)
-        return value if about.kind == "table" else self.add("Unsqueeze", value, axes=[1])
+        return value if description.kind == "table" else self.add("Unsqueeze", value, axes=[1])
 
     def output(self, name: str, column: Value) -> None:
         """Declare a column to be an output, (n,)."""

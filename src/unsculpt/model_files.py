@@ -28,9 +28,9 @@ Json = dict[str, Any]
 
 def write_model(path: str | os.PathLike[str], arrays: Arrays, metadata: Json) -> None:
     """Write a model file whole or not at all."""
-    whole = content(arrays, metadata)
+    written = content(arrays, metadata)
     with atomic_write(path) as draft:
-        draft.write_bytes(whole)
+        draft.write_bytes(written)
 
 
 def content(arrays: Arrays, metadata: Json) -> bytes:

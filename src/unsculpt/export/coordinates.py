@@ -77,13 +77,19 @@ def continuous(attributes: Attributes) -> list[str]:
 
 def inputs_of(model: Any) -> list[dict[str, str]]:
     """Return the attributes as inputs of a correction."""
-    return [described(name, about) for name, about in protected_in(model, model)]
+    return [described(name, description) for name, description in protected_in(model, model)]
 
 
-def described(name: str, about: Input) -> dict[str, str]:
+def described(name: str, description: Input) -> dict[str, str]:
     """Return an input with how to prepare it."""
-    kind = "real" if about.categories is None else "string" if about.kind == "text" else "int"
-    return {"name": name, "type": kind, "description": about.words}
+    kind = (
+        "real"
+        if description.categories is None
+        else "string"
+        if description.kind == "text"
+        else "int"
+    )
+    return {"name": name, "type": kind, "description": description.words}
 
 
 def over(

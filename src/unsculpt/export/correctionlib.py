@@ -86,7 +86,7 @@ def to_correctionlib(
             "description": f"{score} {what} {', '.join(attributes)} by unsculpt "
             f"{version('unsculpt')}, to {tolerance:g} or better",
             "version": 1,
-            "inputs": [described(score, about), *inputs_of(model), *which],
+            "inputs": [described(score, description), *inputs_of(model), *which],
             "output": {"name": flat, "type": "real"},
             "generic_formulas": [
                 formula(LINE, score),
@@ -96,7 +96,7 @@ def to_correctionlib(
             ],
             "data": content(models, i, attributes, score, tolerance),
         }
-        for i, ((score, about), flat) in enumerate(
+        for i, ((score, description), flat) in enumerate(
             zip(scores_in(model, model), flat_names(model), strict=True)
         )
     ]

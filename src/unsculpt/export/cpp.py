@@ -43,25 +43,25 @@ def to_cpp(model: Any, path: str | os.PathLike[str], *, variations: int = 0) -> 
     graph = graph_of(model, variations=variations)
     steps, sha = Steps(graph), checksum(model)
     name = Path(path).name
-    space, inner = word(identifier(Path(path).stem)), f"model_{sha[:12]}"
+    space, of_model = word(identifier(Path(path).stem)), f"model_{sha[:12]}"
     several = len(graph.outputs) > 1
     members = "".join(f"\n  double {output};" for output in graph.outputs)
     results = ", ".join(steps.item(output) for output in graph.outputs)
     header = Template((Path(__file__).parent / "templates" / "header.hpp").read_text())
     content = header.substitute(
         name=name.encode("ascii", "replace").decode(),
-        about=f"A {type(model).__name__}, written by unsculpt {version('unsculpt')}.",
+        origin=f"A {type(model).__name__}, written by unsculpt {version('unsculpt')}.",
         sha=sha,
         call=f"auto flat = {space}::flat({', '.join(steps.arguments)});",
         inputs="\n".join(
-            f"//   {argument}: {about.words}"
-            for argument, about in zip(steps.arguments, graph.inputs.values(), strict=True)
+            f"//   {argument}: {description.words}"
+            for argument, description in zip(steps.arguments, graph.inputs.values(), strict=True)
         ),
         outside=OUTSIDE[_outside(model)],
         guard=f"UNSCULPT_{space}_{sha[:12]}_HPP".upper(),
         space=space,
         # Two models of one name are two to the linker, and an ambiguity to the compiler.
-        inner=inner,
+        of_model=of_model,
         constants="\n".join(steps.constants()),
         answer=f"\nstruct Flat {{{members}\n}};\n" if several else "",
         type="Flat" if several else "double",

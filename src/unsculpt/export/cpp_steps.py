@@ -89,10 +89,12 @@ class Steps:
         self.types: dict[str, str] = {
             name: array.dtype.kind for name, array in graph.constants.items()
         }
-        self.arguments = {word(name): TYPES[about.kind] for name, about in graph.inputs.items()}
+        self.arguments = {
+            word(name): TYPES[description.kind] for name, description in graph.inputs.items()
+        }
         self.names = {name: word(name) for name in graph.inputs}
-        for name, about in graph.inputs.items():
-            self.shapes[name] = (1, about.width) if about.kind == "table" else (1,)
+        for name, description in graph.inputs.items():
+            self.shapes[name] = (1, description.width) if description.kind == "table" else (1,)
             self.types[name] = "f"
         needed = {*graph.outputs, *graph.demands}
         nodes = []
@@ -210,7 +212,7 @@ class Steps:
                     scale = buckets / (knots[-1] - knots[0])
                 # Where there is no scale everything is in one bucket.
                 arguments = f"{node.inputs[0]}, {number(scale if np.isfinite(scale) else 0.0)}"
-                kind = f"Search<{len(knots)}, {buckets}>"
+                kind = f"Locator<{len(knots)}, {buckets}>"
                 yield f"inline constexpr {kind} search_for_{node.output}({arguments});"
             elif node.operation == "LabelEncoder":
                 keys = ", ".join(
@@ -244,14 +246,14 @@ class Steps:
                 )
                 yield from self._sum(out, list(ranges), self.at(out, letters), term)
             case "ReduceSum" | "ReduceMean":
-                whole = self.shapes[node.inputs[0]]
-                axes = [axis % len(whole) for axis in options["axes"]]
-                every = LETTERS[: len(whole)]
+                before = self.shapes[node.inputs[0]]
+                axes = [axis % len(before) for axis in options["axes"]]
+                every = LETTERS[: len(before)]
                 kept = every if options["keepdims"] else _without(every, axes)
                 term = self.at(node.inputs[0], every)
                 if operation == "ReduceMean":
-                    term += f" / {np.prod([whole[axis] for axis in axes])}.0"
-                ranges = zip(every, whole, strict=True)
+                    term += f" / {np.prod([before[axis] for axis in axes])}.0"
+                ranges = zip(every, before, strict=True)
                 yield from self._sum(out, list(ranges), self.at(out, kept), term)
             case "Concat" if len(node.inputs) > 1:
                 yield f"{kind} {out}[{self.size(out)}];"

@@ -68,8 +68,8 @@ def to_onnx(
     proto = _model(graph, onnx, single)
     proto.metadata_props.add(key="unsculpt", value=version("unsculpt"))
     proto.metadata_props.add(key="decorrelator", value=type(model).__name__)
-    about = {name: asdict(x) for name, x in graph.inputs.items()}
-    proto.metadata_props.add(key="inputs", value=json.dumps(about))
+    described = {name: asdict(x) for name, x in graph.inputs.items()}
+    proto.metadata_props.add(key="inputs", value=json.dumps(described))
     onnx.checker.check_model(proto)
     with atomic_write(path) as draft:
         draft.write_bytes(proto.SerializeToString(deterministic=True))
@@ -84,15 +84,15 @@ def _model(graph: Graph, onnx: Any, single: bool) -> Any:
     ]
     nodes = [_node(node, graph, onnx) for node in steps]
     inputs = []
-    for name, about in graph.inputs.items():
-        element = kinds.STRING if about.kind == "text" else kinds.DOUBLE
-        if single and about.kind != "text":
+    for name, description in graph.inputs.items():
+        element = kinds.STRING if description.kind == "text" else kinds.DOUBLE
+        if single and description.kind != "text":
             element = kinds.FLOAT
             for node in nodes:
                 node.input[:] = [f"{name}_double" if x == name else x for x in node.input]
             nodes.insert(0, make.make_node("Cast", [name], [f"{name}_double"], to=kinds.DOUBLE))
-        shape = ["events", about.width] if about.kind == "table" else ["events"]
-        inputs.append(make.make_tensor_value_info(name, element, shape, about.words))
+        shape = ["events", description.width] if description.kind == "table" else ["events"]
+        inputs.append(make.make_tensor_value_info(name, element, shape, description.words))
     domains = {node.domain for node in nodes}
     used = {name for node in nodes for name in node.input}
     return make.make_model(

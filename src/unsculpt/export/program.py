@@ -39,11 +39,15 @@ def graph_of(
     classifier, (first, *_) = programs[0]
     graph = Graph()
     if classifier is None:
-        given = [graph.input(identifier(x), about) for x, about in scores_in(model, first)]
+        given = [
+            graph.input(identifier(x), description) for x, description in scores_in(model, first)
+        ]
     else:
         check_is_fitted(classifier)
         given = [graph.input("features", Input("table", classifier.n_features_in_))]
-    protected = [graph.input(identifier(x), about) for x, about in protected_in(model, first)]
+    protected = [
+        graph.input(identifier(x), description) for x, description in protected_in(model, first)
+    ]
     answers = []
     for classifier, (*before, last) in programs:
         scores = given

@@ -164,8 +164,8 @@ class FlatnessTest:
         weight = self.weight[self.counts] / np.abs(self.weight).max()
         rarest = np.bincount(slices, weight).min() / weight.sum()
         effective = weight.sum() ** 2 / (weight**2).sum()
-        most = min(cells, int(effective * rarest / ENOUGH))
-        if most < 2:
+        cells = min(cells, int(effective * rarest / ENOUGH))
+        if cells < 2:
             raise TooFewEventsError(
                 f"of {len(slices):,} events (as many as {effective:,.0f} of equal weight) "
                 f"{effective * max(rarest, 0):,.0f} are in the smallest part; expected at least "
@@ -173,11 +173,11 @@ class FlatnessTest:
             )
         kept = np.eye(len(kind))[slices][:, 1:]  # what is in no later slice is in the first
         # Of many attributes a grid divides each into few parts, so each is looked at by itself too.
-        groups = [list(range(len(columns)))] if 2 ** len(columns) <= most else []
+        groups = [list(range(len(columns)))] if 2 ** len(columns) <= cells else []
         groups += [[i] for i in range(len(columns))] if len(columns) > 2 or not groups else []
         found = []
         for group in groups:
-            cell = _merged(self._cells(group, most), weight, rarest)
+            cell = _merged(self._cells(group, cells), weight, rarest)
             if cell.max() > 0:
                 off = None if deviations is None else self._shifts(cell, deviations)
                 found.append((*_chi2(cell, kept, weight, off), cell))
@@ -207,11 +207,11 @@ class FlatnessTest:
         weight = share / np.maximum(share.sum(axis=0), 1)
         return np.asarray(weight.T @ deviations.shifts[known])
 
-    def _cells(self, group: list[int], most: int) -> NDArray[np.intp]:
+    def _cells(self, group: list[int], cells: int) -> NDArray[np.intp]:
         """Return the cells of some attributes; to sort the events takes most of the time."""
-        key = (most, *group)
+        key = (cells, *group)
         if key not in self._divided:
-            self._divided[key] = _cells([self.columns[i] for i in group], most)
+            self._divided[key] = _cells([self.columns[i] for i in group], cells)
         return self._divided[key]
 
 
@@ -229,8 +229,8 @@ def _chi2(
     # The share that fits best: with weights not that of all events, which some cells know poorly.
     knows = weights / squares
     share = (knows @ sums) / (knows @ weights)
-    spread = (kept - share) * weight[:, None]
-    covariance = spread.T @ spread / (weight**2).sum()
+    apart = (kept - share) * weight[:, None]
+    covariance = apart.T @ apart / (weight**2).sum()
     if shifts is not None:
         return _chi2_with_map(weights, sums[:, 0], squares * covariance[0, 0], shifts)
     off = sums - np.outer(weights, share)

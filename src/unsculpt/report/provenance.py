@@ -17,15 +17,15 @@ LIBRARIES = ("unsculpt", "numpy", "scipy", "scikit-learn", "jax", "matplotlib")
 
 def provenance_of(events: Events, more: Mapping[str, str]) -> dict[str, str]:
     """Return what somebody needs to make the report again."""
-    about: dict[str, str] = {}
+    of_models: dict[str, str] = {}
     for name, model in events.models.items():
         of = f" of the {name}" if len(events.models) > 1 else ""
         training: dict[str, Any] = getattr(model, "training_", None) or {}
-        about |= {f"Model{of}": type(model).__name__}
-        about |= {f"Parameters{of}": _pairs(model.get_params())}
-        about |= {f"Fit{of}": _pairs(training)} if training else {}
+        of_models |= {f"Model{of}": type(model).__name__}
+        of_models |= {f"Parameters{of}": _pairs(model.get_params())}
+        of_models |= {f"Fit{of}": _pairs(training)} if training else {}
     return {
-        **about,
+        **of_models,
         "Events": ", ".join(
             _count(events, label, name)
             for label, name in ((0, "background"), (1, "signal"))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import RegularGridInterpolator
 from scipy.stats import norm
 
-from unsculpt.decorrelators.common.empirical import Search, count_below
+from unsculpt.decorrelators.common.empirical import Locator, count_below
 from unsculpt.decorrelators.common.tables import Curves, TableCDF, TensorCDF, between_even
 
 numbers = st.floats(-1e150, 1e150)
@@ -101,14 +101,14 @@ def test_a_search_finds_the_node_before_at_any_scale(nodes, others, scale):
     assume(len(nodes) > 1)
     values = np.concatenate([nodes, np.array(others) * scale])
     expected = np.searchsorted(nodes[1:-1], values)
-    np.testing.assert_array_equal(Search(nodes).before(values), expected)
+    np.testing.assert_array_equal(Locator(nodes).before(values), expected)
 
 
 def test_a_search_among_nodes_that_crowd_in_a_tail():
     random = np.random.default_rng(1)
     nodes, values = np.sort(random.lognormal(0, 4, 1024)), random.lognormal(0, 4, 10_000)
     expected = np.searchsorted(nodes[1:-1], values)
-    np.testing.assert_array_equal(Search(nodes).before(values), expected)
+    np.testing.assert_array_equal(Locator(nodes).before(values), expected)
 
 
 def test_a_search_is_right_however_many_nodes_share_a_bucket():
@@ -118,7 +118,7 @@ def test_a_search_is_right_however_many_nodes_share_a_bucket():
         nodes = np.unique(np.concatenate([spread, random.uniform(0.5, 0.5001, crowd)]))
         values = np.concatenate([nodes, random.uniform(-0.1, 1.1, 5_000), nodes + 1e-17])
         expected = np.searchsorted(nodes[1:-1], values)
-        np.testing.assert_array_equal(Search(nodes).before(values), expected)
+        np.testing.assert_array_equal(Locator(nodes).before(values), expected)
 
 
 @pytest.mark.parametrize("count", [2, 3, 257])

@@ -182,9 +182,9 @@ class ProtectedAttributes:
             if isinstance(attributes[0], Categorical):
                 joined.append(_shared(attributes))
             else:
-                ends = np.array([a.cdf.range for a in attributes])
-                whole = np.array([ends.min(), ends.max()])
-                cdf = EmpiricalCDF(whole, np.array([0.0, 1.0]))
+                ranges = np.array([a.cdf.range for a in attributes])
+                ends = np.array([ranges.min(), ranges.max()])
+                cdf = EmpiricalCDF(ends, np.array([0.0, 1.0]))
                 joined.append(Continuous(attributes[0].name, cdf, by_range=1.0))
         return cls(joined)
 

@@ -41,10 +41,10 @@ class Background(NamedTuple):
             parts = [half for rows in parts for half in _halves(features, weight, rows)]
         size = np.abs(weight)
         points = [np.average(features[rows], axis=0, weights=size[rows]) for rows in parts]
-        return cls.of(np.stack(points), np.array([weight[rows].sum() for rows in parts]))
+        return cls.from_points(np.stack(points), np.array([weight[rows].sum() for rows in parts]))
 
     @classmethod
-    def of(cls, features: Floats, weight: Floats) -> Background:
+    def from_points(cls, features: Floats, weight: Floats) -> Background:
         """Keep the points whose weight is positive: where negative ones prevail there is nothing.
 
         With them the mean of increasing functions need not increase.

@@ -86,8 +86,8 @@ class EmpiricalCDF:
         return values, self.levels[first], self.levels[first + counts - 1]
 
     @cached_property
-    def _search(self) -> Search:
-        return Search(self.steps[0])
+    def _locator(self) -> Locator:
+        return Locator(self.steps[0])
 
     @property
     def range(self) -> tuple[float, float]:
@@ -112,7 +112,7 @@ class EmpiricalCDF:
         Where there are no atoms the two levels are one array.
         """
         knots, start, end = self.steps
-        left = self._search.before(values)
+        left = self._locator.before(values)
         # Rise and run stay apart: between scores that nearly underflow the slope overflows.
         before, run, begin, rise = (of.take(left) for of in self._pieces)
         level = values - before
@@ -243,13 +243,13 @@ def count_below(nodes: Floats, values: Floats) -> NDArray[np.int64]:
     return found
 
 
-class Search:
+class Locator:
     """Finds the node before each of many values, among nodes that increase.
 
     Equal buckets of the range know where their nodes begin, so most values are two steps away.
     Where nodes crowd, as in a tail, few values lie: these are found by halving.
 
-    >>> Search(np.array([0.0, 1.0, 2.0, 8.0])).before(np.array([-1.0, 1.5, 7.0, 9.0]))
+    >>> Locator(np.array([0.0, 1.0, 2.0, 8.0])).before(np.array([-1.0, 1.5, 7.0, 9.0]))
     array([0, 1, 2, 2])
     """
 

@@ -61,10 +61,10 @@ class ReplicaDecorrelator(ScoreDecorrelator[C]):
         """
         self._check_replicas()
 
-        def spread(cdf: C, replicas: list[C]) -> Callable[[Floats, Floats], Floats]:
+        def deviation(cdf: C, replicas: list[C]) -> Callable[[Floats, Floats], Floats]:
             return lambda *events: np.sqrt((_moves(cdf, replicas, *events) ** 2).sum(axis=0))
 
-        functions = [spread(*pair) for pair in zip(self.cdfs_, self.replicas_, strict=True)]
+        functions = [deviation(*pair) for pair in zip(self.cdfs_, self.replicas_, strict=True)]
         return self._each(functions, scores, protected)
 
     def variations(self, n: int) -> list[tuple[Self, Self]]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
-from unsculpt.decorrelators.common.empirical import EmpiricalCDF, Search
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF, Locator
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
 
@@ -160,11 +160,11 @@ class Curves:
 
     def __init__(self, nodes: Floats, values: Floats) -> None:
         self.nodes, self._widths, self._flat = nodes, np.diff(nodes), values.ravel()
-        self._search = Search(nodes)
+        self._locator = Locator(nodes)
 
     def at(self, row: NDArray[np.int64], ways: Sequence[Way], place: Floats) -> Floats:
         """Return the height at each place of the curve that lies on the ways between rows."""
-        left = self._search.before(place)
+        left = self._locator.before(place)
         share = place - self.nodes.take(left)
         share /= self._widths.take(left)
         return _mixed(self._flat, self._here(row, left), [*self._wide(ways), (1, share)])

@@ -46,8 +46,8 @@ def principal(moves: Sequence[Floats], n: int) -> list[Directions]:
         variances.append(values[::-1])
         # Up is a rise of the new score where it moves most.
         moved = own @ vectors
-        most = np.take_along_axis(moved, np.abs(moved).argmax(axis=0)[None], axis=0)
-        normals.append((vectors * np.sign(most)).T[::-1])
+        largest = np.take_along_axis(moved, np.abs(moved).argmax(axis=0)[None], axis=0)
+        normals.append((vectors * np.sign(largest)).T[::-1])
     least, total = np.sort(np.concatenate(variances))[-n], sum((own**2).sum() for own in moves)
     kept = [int((own >= least).sum()) for own in variances]
     return [

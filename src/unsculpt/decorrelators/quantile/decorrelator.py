@@ -156,7 +156,7 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
             [f.without_atoms(c, rng) for f, c in zip(coordinates, columns.T, strict=True)]
         )
         start = np.stack(
-            [f(whole.inverse(quantiles)) for f, whole in zip(coordinates, inclusive, strict=True)]
+            [f(own.inverse(quantiles)) for f, own in zip(coordinates, inclusive, strict=True)]
         )
         if not paper:
             targets, start = logit(targets), logit(start)

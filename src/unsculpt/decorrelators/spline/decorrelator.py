@@ -249,7 +249,7 @@ class SplineDecorrelator(HistogramDecorrelator):
             fits: list[Distribution], counts: Floats, sizes: Floats, coordinate: EmpiricalCDF
         ) -> MapError:
             thresholds = self._levels(coordinate)
-            return MapError.of(fits, counts, sizes, self.squares_, thresholds, self._axes)
+            return MapError.estimate(fits, counts, sizes, self.squares_, thresholds, self._axes)
 
         return _in_one_thread_each(
             error, self.distributions_, self.counts_, self.sizes_, self.coordinates_

@@ -47,7 +47,7 @@ class SurfaceError:
     axes: Sequence[Axis]
 
     @classmethod
-    def of(
+    def estimate(
         cls,
         fit: Distribution,
         counts: Floats,
@@ -155,7 +155,7 @@ class MapError:
     weights: Floats
 
     @classmethod
-    def of(
+    def estimate(
         cls,
         fits: Sequence[Distribution],
         counts: Floats,
@@ -175,7 +175,7 @@ class MapError:
             axes: of the attributes.
         """
         noise = noise_in(counts, sizes)
-        errors = [SurfaceError.of(f, counts, noise, squares, thresholds, axes) for f in fits]
+        errors = [SurfaceError.estimate(f, counts, noise, squares, thresholds, axes) for f in fits]
         return cls(errors, weights_of(fits))
 
     def table(self, levels: Floats) -> Floats:
@@ -257,5 +257,5 @@ def _inclusive(problem: Problem, theta: Floats) -> Floats:
     known = np.empty_like(single)
     known[pairs] = known[pairs[::-1]] = information_in_cells(single, slope, weight, pairs).sum(-1)
     root = np.triu(factor(known)[0])
-    whole = np.linalg.qr(root @ problem.along, mode="complete")[0]
-    return np.asarray(solve_triangular(root, whole[:, problem.along.shape[1] :]))
+    basis = np.linalg.qr(root @ problem.along, mode="complete")[0]
+    return np.asarray(solve_triangular(root, basis[:, problem.along.shape[1] :]))

@@ -71,7 +71,7 @@ class HistogramDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             np.eye(axis.bins)[c.ravel().astype(int)] if axis.categories else c.reshape(-1, 1)
             for axis, c in zip(self._axes, centres, strict=True)
         ]
-        return Background.of(np.hstack(columns), self.counts_[0].sum(axis=-1).ravel())
+        return Background.from_points(np.hstack(columns), self.counts_[0].sum(axis=-1).ravel())
 
     @property
     def _axes(self) -> list[Axis]:

@@ -1,6 +1,6 @@
 // $name: the decorrelated score of one event, in C++17.
 //
-// $about
+// $origin
 // The SHA-256 of the model file: $sha
 //
 //   $call
@@ -20,18 +20,18 @@ $inputs
 #include <string_view>
 
 namespace $space {
-inline namespace $inner {
+inline namespace $of_model {
 namespace parts {
 
 // Counts the knots below a value. Equal buckets of their range know where theirs begin; in most
 // there are three at most, two steps away. Three infinities come after the last knot.
 template <int Knots, int Buckets>
-struct Search {
+struct Locator {
   const double* knots;
   double low, scale;
   std::uint32_t first[Buckets + 1];
 
-  constexpr Search(const double (&values)[Knots + 3], double buckets_per_unit)
+  constexpr Locator(const double (&values)[Knots + 3], double buckets_per_unit)
       : knots(values), low(values[0]), scale(buckets_per_unit), first() {
     int knot = 0;
     for (int i = 0; i < Buckets; ++i) {
@@ -87,7 +87,7 @@ $steps
   return $result;
 }
 
-}  // namespace $inner
+}  // namespace $of_model
 }  // namespace $space
 
 #endif
