@@ -9,51 +9,15 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unsculpt as us
 from unsculpt.datasets import toys
 
 SPLINE = us.SplineDecorrelator()
-TINY = {"members": 1, "epochs": 1, "batch_size": 16}
-QUICK = [
-    us.TableDecorrelator(us.KNNDecorrelator(), protected=[0]),
-    us.TableDecorrelator(us.DDTDecorrelator(), protected=[0]),
-]
-SLOW = [
-    us.TableDecorrelator(us.SplineDecorrelator(), protected=[0]),
-    us.TableDecorrelator(us.SplineDecorrelator(), protected=[-1]),
-    us.TableDecorrelator(us.FlowDecorrelator(**TINY), protected=[0]),
-    us.TableDecorrelator(us.QuantileDecorrelator(**TINY), protected=[0]),
-    us.TableDecorrelator(us.FeatureDecorrelator(epochs=1, batch_size=16), protected=[0]),
-    us.TableDecorrelator(us.TransportDecorrelator(**TINY), protected=[0]),
-]
-
-
-def too_small(estimator):
-    return {
-        "check_sample_weight_equivalence_on_dense_data": "it takes 15 events and leaves 9 of them "
-        "a weight; a fit needs 10. The contract has the same with more events"
-    }
-
-
 OF_RANDOM_COLUMNS = [
     "ignore:.*is outside the fitted:UserWarning",
     "ignore:scores has one component:UserWarning",
 ]
-
-
-@pytest.mark.filterwarnings(*OF_RANDOM_COLUMNS)
-@parametrize_with_checks(QUICK, expected_failed_checks=too_small)
-def test_scikit_learn_accepts_it(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings(*OF_RANDOM_COLUMNS)
-@parametrize_with_checks(SLOW, expected_failed_checks=too_small)
-def test_scikit_learn_accepts_what_is_trained(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")
