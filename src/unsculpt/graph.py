@@ -184,6 +184,7 @@ class Graph:
 
     def mixture(self, axes: list[tuple[Floats, Value]], table: Floats, column: Value) -> Value:
         """Return the same along the first axes of a table, for one place on its last."""
+        table = np.ascontiguousarray(table)
         entries, corner, ways = self.constant(table.ravel()), column, []
         strides = np.array(table.strides)[: len(axes)] // table.itemsize
         for (nodes, value), stride in zip(axes, strides, strict=True):

@@ -10,8 +10,10 @@ from unsculpt import (
     DDTDecorrelator,
     FlowDecorrelator,
     KNNDecorrelator,
+    OddsDecorrelator,
     QuantileDecorrelator,
     SplineDecorrelator,
+    TransportDecorrelator,
 )
 from unsculpt.classifiers import Classifier
 from unsculpt.datasets import toys
@@ -54,6 +56,20 @@ class Case(NamedTuple):
                 rng.choice(column, events) if text or few else _hard(rng, column, events)
             )
         return scores, protected
+
+
+class Classes(Case):
+    """The same for probabilities, which sum to one."""
+
+    def hard_events(self, events, seed=0):
+        """Events of the fit, and others at and near zero and one."""
+        _, protected = super().hard_events(events, seed)
+        rng, k = np.random.default_rng(seed), len(self.scores)
+        rows = rng.choice(np.column_stack(list(self.scores.values())), events)
+        near = rng.uniform(size=events) < 0.3
+        rows[near] = rng.dirichlet(np.full(k, 0.05), near.sum())
+        rows[: 2 * k] = np.vstack([np.eye(k), (1 - np.eye(k)) / (k - 1)])[:events]
+        return dict(zip(self.scores, rows.T, strict=True)), protected
 
 
 def _hard(rng, column, events):
@@ -185,19 +201,81 @@ def chain(tagger):
     return tagger._replace(model=model.fit(tagger.scores["score"], tagger.protected["protected"]))
 
 
+def moved_vectors(base, **settings):
+    settings = {"members": 2, "epochs": 2, "batch_size": 250} | settings
+    return TransportDecorrelator(base=base, **settings)
+
+
+def of_classes(model):
+    """A model of three probabilities."""
+    toy = toys.three_classes(EVENTS, 0, seed=1)
+    scores = {f"score_{i}": column for i, column in enumerate(toy.score.T)}
+    return Classes(model.fit(toy.score, toy.protected), scores, {"protected": toy.protected})
+
+
+@pytest.fixture(scope="session")
+def classes():
+    """The odds on top of a map."""
+    return of_classes(moved_vectors("normal").then(OddsDecorrelator(outside="nan")))
+
+
+@pytest.fixture(scope="session")
+def source():
+    """A map and the way back of another one."""
+    return of_classes(moved_vectors("source"))
+
+
+@pytest.fixture(scope="session")
+def simplex():
+    return of_classes(moved_vectors("simplex", outside="nan"))
+
+
+@pytest.fixture(scope="session")
+def ball():
+    """Two components of different units and two attributes, one of them text."""
+    rng = np.random.default_rng(1)
+    mass, channel = rng.uniform(50, 150, EVENTS), rng.choice(["ee", "mm"], EVENTS)
+    scores = {"score_0": rng.normal(mass / 100), "score_1": 50 * rng.normal(channel == "ee")}
+    table = {"mass": mass, "channel": channel}
+    model = moved_vectors("ball", categorical=["channel"], outside="nan")
+    model.fit(np.column_stack(list(scores.values())), pd.DataFrame(table))
+    return Case(model, scores, table)
+
+
+@pytest.fixture(scope="session")
+def cube(ball):
+    model = moved_vectors("cube", categorical=["channel"])
+    model.fit(np.column_stack(list(ball.scores.values())), pd.DataFrame(ball.protected))
+    return ball._replace(model=model)
+
+
+ONE_BY_ONE = [
+    "tagger",
+    "marked",
+    "two_scores",
+    "clipped",
+    "channels",
+    "spline",
+    "quantile",
+    "quantile_spline",
+    "knn",
+    "ddt",
+    "chain",
+]
+VECTORS = ("source", "simplex", "ball", "cube")
+
+
+@pytest.fixture(params=ONE_BY_ONE)
+def ordered(request):
+    """Each kind of decorrelator of one score after the other."""
+    return request.getfixturevalue(request.param)
+
+
 @pytest.fixture(
     params=[
-        "tagger",
-        "marked",
-        "two_scores",
-        "clipped",
-        "channels",
-        "spline",
-        "quantile",
-        "quantile_spline",
-        "knn",
-        "ddt",
-        "chain",
+        *ONE_BY_ONE,
+        "classes",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in VECTORS),
     ]
 )
 def case(request):

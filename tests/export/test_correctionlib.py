@@ -146,6 +146,17 @@ def test_says_how_to_prepare_the_inputs(tagger, tmp_path):
     assert '"jet_mass / 1000", fitted from' in correction.inputs[1].description
 
 
+def test_a_chain_is_refused(chain, tmp_path):
+    with pytest.raises(ValueError, match=r"a Chain is several maps.* ONNX takes it"):
+        to_correctionlib(chain.model, tmp_path / "model.json")
+
+
+def test_vectors_are_refused(classes, tmp_path):
+    for step in classes.model.steps:
+        with pytest.raises(ValueError, match=r"in a table, which.* ONNX takes it, and a C\+\+"):
+            to_correctionlib(step, tmp_path / "model.json")
+
+
 def test_a_method_without_a_table_is_refused(knn, tmp_path):
     with pytest.raises(ValueError, match="which this method does not make"):
         to_correctionlib(knn.model, tmp_path / "model.json")

@@ -23,9 +23,13 @@ SLOW = [
     "quantile_spline",
     "ddt",
     "chain",
+    "classes",
+    "source",
+    "ball",
+    "cube",
 ]
 CLING = ["tagger", "spline", "plane"]
-CASES = ["knn", *(pytest.param(x, marks=pytest.mark.slow) for x in SLOW)]
+CASES = ["knn", "simplex", *(pytest.param(x, marks=pytest.mark.slow) for x in SLOW)]
 
 
 @pytest.fixture(params=["g++", "clang++"])
@@ -121,6 +125,15 @@ def test_raise_throws(knn, tmp_path):
     for beyond in (mass.min() - 1e-6, mass.max() + 1, np.inf, np.nan):
         with pytest.raises(IndexError):
             run({"score": np.array([0.5]), "protected": np.array([beyond])})
+
+
+def test_probabilities_that_do_not_sum_to_one(simplex, tmp_path):
+    run = header_of(simplex, tmp_path)
+    events = {"score_0": [0.3, 0.3], "score_1": [0.2, 0.3], "score_2": [0.5, 0.5]}
+    events = {name: np.array(column) for name, column in (events | {"mass": [90, 90]}).items()}
+    with pytest.raises(IndexError):
+        run(events)
+    assert np.isfinite(run({name: column[:1] for name, column in events.items()})).all()
 
 
 @pytest.mark.slow

@@ -48,11 +48,11 @@ class TestAgreement:
         expected = case.transform(scores, protected)
         np.testing.assert_allclose(flat, expected, rtol=0, atol=1e-6)
 
-    def test_the_order_is_kept(self, case, tmp_path):
-        scores, _ = case.hard_events(5_000)
-        here = {name: np.repeat(column[:1], 5_000) for name, column in case.protected.items()}
+    def test_the_order_is_kept(self, ordered, tmp_path):
+        scores, _ = ordered.hard_events(5_000)
+        here = {name: np.repeat(column[:1], 5_000) for name, column in ordered.protected.items()}
         scores = {name: np.sort(column) for name, column in scores.items()}
-        for flat in session_of(case.model, tmp_path).run(None, scores | here):
+        for flat in session_of(ordered.model, tmp_path).run(None, scores | here):
             assert np.diff(flat).min() >= -1e-7
             assert flat[-1] > flat[0]
 
@@ -86,6 +86,13 @@ class TestWhatPythonRefuses:
         }
         (flat,) = session_of(channels.model, tmp_path).run(None, events)
         assert np.isfinite(flat).tolist() == [True, False, False]
+
+    def test_probabilities_that_do_not_sum_to_one_become_nan(self, classes, tmp_path):
+        columns = {"score_0": [0.3, 0.3, -0.1], "score_1": [0.2, 0.3, 0.6]}
+        columns |= {"score_2": [0.5, 0.5, 0.5], "protected": [100.0] * 3}
+        events = {name: np.array(column) for name, column in columns.items()}
+        for flat in session_of(classes.model, tmp_path).run(None, events):
+            assert np.isfinite(flat).tolist() == [True, False, False]
 
     def test_nan_stays_nan(self, case, tmp_path):
         session = session_of(case.model, tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,12 @@ from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.move import Moved
 from unsculpt.decorrelators.spline import SplineDecorrelator
-from unsculpt.decorrelators.transport.coordinates import log_probabilities, on_simplex
+from unsculpt.decorrelators.transport.coordinates import (
+    log_probabilities,
+    on_simplex,
+    simplex_graph,
+)
+from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
 from unsculpt.saving import Arrays, Json, packed, unpacked
 
@@ -98,6 +104,18 @@ class OddsDecorrelator(Decorrelator):
     def n_scores_(self) -> int:
         """How many classes the fit had."""
         return max(len(self.moves_), 2)
+
+    def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
+        logs, mark = simplex_graph(graph, scores)
+        _, outside = self.attributes_.graph(graph, protected, self.outside)
+        if outside is not None:
+            mark = mark + outside
+        for k, move in enumerate(self.moves_):
+            others = reduce(lambda a, b: a + graph.softplus(b - a), [*logs[:k], *logs[k + 1 :]])
+            (odds,) = move._graph(graph, [logs[k] - others], protected)
+            logs = [log - (others + graph.softplus(odds)) for log in logs]
+            logs[k] = 0.0 - graph.softplus(0.0 - odds)
+        return [graph.add("Exp", log) + mark for log in logs]
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays: Arrays = {}

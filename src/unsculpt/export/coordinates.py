@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from unsculpt.atomic import atomic_write
-from unsculpt.decorrelators import CrossFit
+from unsculpt.decorrelators import Chain, CrossFit
 from unsculpt.decorrelators.common.attributes import Categorical, Continuous
 from unsculpt.decorrelators.common.tables import TableCDF, table_of
 from unsculpt.export.program import check_exportable, protected_in
@@ -33,6 +33,11 @@ def check_single(model: Any) -> None:
         raise ValueError(
             "a CrossFit has a model for each fold, and correctionlib's tables are for one; export "
             "each of its models_, or all of them to ONNX"
+        )
+    if isinstance(model, Chain):
+        raise ValueError(
+            "a Chain is several maps, one after the other, and correctionlib's tables are for one; "
+            "ONNX takes it, and a C++ header (.hpp)"
         )
     check_exportable(model)
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import helmert
 from scipy.special import gammainc, gammaincinv, gammaln, log_softmax, ndtr, ndtri, softmax
 
+from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
 
 Base = Literal["normal", "source", "simplex", "ball", "cube"]
@@ -69,6 +70,18 @@ class VectorCoordinates:
 def on_simplex(scores: Floats) -> bool:
     """Return whether all rows are probabilities of exclusive classes."""
     return bool(np.all(scores >= 0) and np.all(np.abs(scores.sum(axis=1) - 1) < ROUNDING))
+
+
+def simplex_graph(graph: Graph, scores: list[Value]) -> tuple[list[Value], Value]:
+    """Return the logs of probabilities as steps of a graph, and NaN for what are none, else 0."""
+    off = graph.add("Abs", sum(scores[1:], start=scores[0]) - 1.0)
+    wrong = graph.where(off > ROUNDING, 1.0, 0.0)
+    for score in scores:
+        wrong = graph.where(score < 0.0, 1.0, wrong)
+    known = wrong < 0.5  # as NaN is, which stays what it is
+    graph.demand(known, "the probabilities do not sum to one")
+    logs = [graph.add("Log", graph.where(s < SMALLEST, SMALLEST, s)) for s in scores]
+    return logs, graph.where(known, 0.0, np.nan)
 
 
 def from_normal(normal: Floats, base: Base) -> Floats:

@@ -23,8 +23,10 @@ from unsculpt.decorrelators.transport.coordinates import (
     log_ratios,
     on_simplex,
     probabilities,
+    simplex_graph,
     to_normal,
 )
+from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats, Mask, is_one_column
 from unsculpt.saving import Arrays, Json
 
@@ -269,6 +271,30 @@ class TransportDecorrelator(Decorrelator):
                 f"{name} has rows that do not sum to one; the fit had probabilities, so pass those"
             )
         return columns, features, marked
+
+    def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
+        from unsculpt.decorrelators.transport import graph as steps
+
+        features, mark = self.attributes_.graph(graph, protected, self.outside)
+        marks = [] if mark is None else [mark]
+        if self.coordinates_.simplex:
+            scores, off = simplex_graph(graph, scores)
+            marks.append(off)
+        plane = steps.PotentialGraph(graph, self.map_.potentials, features).forward(
+            steps.vectors_graph(graph, self.coordinates_, scores)
+        )
+        base, d = self.base_, len(self.coordinates_.centre)
+        if base in ("ball", "cube"):
+            plane = steps.even_graph(graph, plane, d, base)
+        elif self.inclusive_ is not None:
+            nothing = graph.constant(np.zeros((1, self.attributes_.width)))
+            plane = steps.PotentialGraph(graph, self.inclusive_.potentials, nothing).inverse(plane)
+        if base != "simplex" and self._in_units_of_scores:
+            plane = plane * self.coordinates_.scale + self.coordinates_.centre
+        if self.coordinates_.simplex:
+            plane = steps.probabilities_graph(graph, plane, d)
+        columns = [graph.add("Gather", plane, np.array([i]), axis=1) for i in range(len(scores))]
+        return [sum(marks, start=column) for column in columns]
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, protected = self.attributes_.state()
