@@ -176,6 +176,21 @@ def test_categories_are_their_values():
     np.testing.assert_array_equal(value("kind == 'w'", table), [True, False, True])
 
 
+def test_a_column_of_nothing_is_missing():
+    table = pa.table({"nothing": [None, None], "mass": [1.0, 2.0]})
+    np.testing.assert_array_equal(value("nothing + mass", table), [np.nan, np.nan])
+    sure, possible = parse("nothing > 3", table.column_names).holds(table)
+    assert not sure.any()
+    assert possible.all()
+
+
+def test_one_record_an_event():
+    table = pa.table({"jet": [{"mass": 5.0, "n": 1}, {"mass": 6.0, "n": 2}]})
+    got = value("jet.mass + jet.n", table)
+    assert isinstance(got, np.ndarray)
+    np.testing.assert_array_equal(got, [6.0, 8.0])
+
+
 class TestLists:
     jets = pa.table(
         {

@@ -249,14 +249,51 @@ class TestBadFiles:
         with pytest.raises(FileNotFoundError, match=r"there is no file .*a.root"):
             scan(tmp_path / "a.root")
 
-    def test_times_do_not_go_into_root(self, tmp_path):
-        table = pa.table({"when": pa.array([0], pa.timestamp("s"))})
+    def test_half_precision_does_not_go_into_root(self, tmp_path):
         with (
             pytest.raises(ValueError, match="ROOT cannot hold"),
-            create(tmp_path / "a.root", table.schema),
+            create(tmp_path / "a.root", pa.schema({"mass": pa.float16()})),
         ):
             pass
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.h5", pa.timestamp("s")),
+        ("a.h5", pa.binary()),
+        ("a.npz", pa.time32("s")),
+        ("a.npz", pa.binary()),
+        ("a.root", pa.date32()),
+    ],
+)
+def test_kinds_that_a_format_has_no_room_for(name, kind, tmp_path):
+    refused = pytest.raises(ValueError, match=rf"{name} cannot hold when, a column of .*; write")
+    with refused, create(tmp_path / name, pa.schema({"when": kind})):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.h5", "a.root"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, None, 3]),
+        pa.array([True, False, None]),
+        pa.array([[1, 2], [], [None]]),
+    ],
+)
+def test_missing_whole_numbers_do_not_become_others(name, column, tmp_path, save):
+    with pytest.raises(ValueError, match=r"with missing values; write Parquet|has no room for"):
+        save(pa.table({"n": column}), name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.h5", "a.root"])
+def test_a_column_of_nothing_is_nan(name, save):
+    back = read(save(pa.table({"mass": [1.0, 2.0], "nothing": [None, None]}), name))
+    np.testing.assert_array_equal(back["nothing"], [np.nan, np.nan])
 
 
 @pytest.mark.parametrize("name", ALL)

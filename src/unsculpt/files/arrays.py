@@ -44,7 +44,8 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
         column = column.cast(kind.value_type)
     if is_text(column.type):
         column = column.fill_null("")
-    if (pa.types.is_boolean(kind) and column.null_count) or pa.types.is_decimal(kind):
+    no_numbers = pa.types.is_null(kind) or pa.types.is_decimal(kind)
+    if no_numbers or (pa.types.is_boolean(kind) and column.null_count):
         column = column.cast(pa.float64())
     values: NDArray[Any] = column.to_numpy()
     return values.astype(str) if is_text(column.type) else values

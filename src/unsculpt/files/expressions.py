@@ -271,7 +271,9 @@ class _Parser:
         fields = getattr(records, "fields", [])
         if field not in fields:
             raise self.error(f"there is no {name!r}{self.nearest(field, fields)}")
-        return widen(records[field])
+        values = records[field]
+        # Of one record an event, not of a list of them, it is a column like any other.
+        return widen(values if values.fields or values.ndim > 1 else ak.to_numpy(values))
 
     @staticmethod
     def nearest(name: str, names: Any) -> str:

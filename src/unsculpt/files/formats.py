@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from unsculpt.atomic import atomic_write
+from unsculpt.files.arrays import to_numpy
 from unsculpt.files.location import Location
 from unsculpt.files.remote import AnyPath, Remote
 
@@ -34,6 +36,10 @@ FORMATS = {
 INSIDE, KIND = b"unsculpt.inside", b"unsculpt.kind"
 # Names that a format would cut or take for a path.
 LOST = {"hdf5": r"/|\0|^\.*$", "npz": r"\0", "root": r"^/|\0"}
+# NumPy's kinds that a format has no room for: times, lengths of time, Python's objects.
+NO_ROOM = {"hdf5": "MmO", "npz": "O", "root": "MmO"}
+# Where only fractions and text can be missing.
+NEVER_MISSING = {"hdf5", "root"}
 
 Put = Callable[[pa.Table], None]
 
@@ -129,15 +135,39 @@ def create(output: str | os.PathLike[str] | Location, schema: pa.Schema) -> Iter
     if isinstance(location.path, Remote):
         raise ValueError(f"{location} is a URL, which can only be read; write to a file here")
     form = format_of(location)
-    for name in schema.names:
-        kind = form.__name__.rpartition(".")[2]
+    kind = form.__name__.rpartition(".")[2]
+    for name, column in zip(schema.names, schema.empty_table().columns, strict=True):
         if kind in LOST and re.search(LOST[kind], name):
             raise ValueError(
                 f"{location.path} cannot hold a column called {name!r}; rename it, or write Parquet"
             )
+        flat = kind in NO_ROOM and not pa.types.is_nested(column.type)
+        if flat and to_numpy(column).dtype.kind in NO_ROOM[kind]:
+            raise ValueError(
+                f"{location.path} cannot hold {name}, a column of {column.type}; write Parquet or "
+                "Arrow"
+            )
     inside = location.inside or (schema.metadata or {}).get(INSIDE, b"").decode()
     with atomic_write(location.path) as draft, form.sink(draft, inside, schema) as put:
-        yield put
+
+        def put_whole(table: pa.Table) -> None:
+            _refuse_gaps(table, location)
+            put(table)
+
+        yield put_whole if kind in NEVER_MISSING else put
+
+
+def _refuse_gaps(table: pa.Table, location: Location) -> None:
+    """Refuse whole numbers and booleans with missing ones: NaN is none, and would become any."""
+    for name, values in zip(table.column_names, table.columns, strict=True):
+        while pa.types.is_nested(values.type) and not pa.types.is_struct(values.type):
+            values = pc.list_flatten(values)
+        kind = values.type
+        if values.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+            raise ValueError(
+                f"{location.path} cannot hold {name}, a column of {kind} with missing values; "
+                "write Parquet, Arrow or CSV"
+            )
 
 
 def format_of(location: Location) -> Any:
