@@ -131,14 +131,52 @@ class TestOthersWrote:
         ("arrays", "message"),
         [
             ({"a": np.zeros(3), "b": np.zeros(4)}, "these differ: a 3, b 4"),
-            ({"a": np.array([{}, {}], object)}, "a holds Python objects; expected numbers"),
-            ({"a": np.array(1.0)}, "a is not one row an event"),
+            ({"a": np.array([{}, {}], object)}, "has no array with a row for each event"),
+            ({"a": np.array(1.0)}, "has no array with a row for each event"),
+            ({}, "has no array with a row for each event"),
         ],
     )
+    @pytest.mark.filterwarnings("ignore:.*left out")
     def test_npz_that_is_no_table(self, arrays, message, tmp_path):
         np.savez(tmp_path / "a.npz", **arrays)
         with pytest.raises(ValueError, match=message):
             scan(tmp_path / "a.npz")
+
+    def test_odd_arrays_of_npz_are_left_out(self, tmp_path):
+        np.savez(
+            tmp_path / "a.npz",
+            mass=[1.0, 2.0],
+            luminosity=59.7,
+            objects=np.array([None, None]),
+            long=np.zeros(2, "c16"),
+            records=np.zeros(2, [("x", "f4")]),
+            by_column=np.zeros((2, 3), order="F"),
+        )
+        with pytest.warns(UserWarning, match="luminosity, objects, long, records, by_column"):
+            assert read(tmp_path / "a.npz").to_pydict() == {"mass": [1.0, 2.0]}
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "mass;tag\n80,5;0,5\n",
+            "mass;tag\n80;1\n",
+            "mass\ttag\n80\t1\n",
+            "# mine\na,b\n1,2\n",
+            "",
+        ],
+    )
+    def test_csv_of_other_kinds(self, text, tmp_path):
+        (tmp_path / "a.csv").write_text(text)
+        with pytest.raises(ValueError, match=r"a\.csv.*; expected .* separated by commas"):
+            scan(tmp_path / "a.csv")
+
+    def test_hdf5_table_in_folders(self, tmp_path):
+        with h5py.File(tmp_path / "a.h5", "w") as file:
+            file["a/b/mass"] = [1.0, 2.0]
+        with h5py.File(tmp_path / "b.h5", "w") as file:
+            file["a/jets"] = np.array([(1.0,), (2.0,)], [("mass", "f8")])
+        for name in ("a.h5", "b.h5"):
+            assert read(tmp_path / name).to_pydict() == {"mass": [1.0, 2.0]}
 
     def test_hdf5_records(self, tmp_path):
         records = np.array(
@@ -244,6 +282,16 @@ class TestBadFiles:
         (tmp_path / "a.txt").touch()
         with pytest.raises(ValueError, match=r"a.txt should end in one of .root, .parquet"):
             scan(tmp_path / "a.txt")
+
+    def test_no_tree(self, tmp_path):
+        with uproot.recreate(tmp_path / "a.root") as file:
+            file["spectrum"] = np.histogram([1.0])
+        with pytest.raises(ValueError, match=r"a\.root has no trees"):
+            scan(tmp_path / "a.root")
+
+    def test_folder(self, tmp_path):
+        with pytest.raises(ValueError, match=r"is a folder; name its files, as '.*/\*\.root'"):
+            scan(tmp_path)
 
     def test_missing_file(self, tmp_path):
         with pytest.raises(FileNotFoundError, match=r"there is no file .*a.root"):

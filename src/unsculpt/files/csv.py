@@ -30,8 +30,15 @@ class CsvSource(Typed):
 
 def source(path: AnyPath, inside: str) -> CsvSource:
     """Look into a file."""
-    with readable(path) as file, _open(file) as reader:
-        return CsvSource(path, reader.schema)
+    expected = "expected a line of names, then fields separated by commas"
+    try:
+        with readable(path) as file, _open(file) as reader:
+            schema = reader.schema
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path}: {error}; {expected}") from None
+    if len(schema) == 1 and {";", "\t"} & set(schema.names[0]):
+        raise ValueError(f"{path} has one column, {schema.names[0]!r}; {expected}")
+    return CsvSource(path, schema)
 
 
 @contextmanager

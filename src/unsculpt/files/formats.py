@@ -172,6 +172,10 @@ def _refuse_gaps(table: pa.Table, location: Location) -> None:
 
 def format_of(location: Location) -> Any:
     """Return the module of the format a name ends in."""
+    if isinstance(location.path, Path) and location.path.is_dir():
+        raise ValueError(
+            f"{location.path} is a folder; name its files, as '{location.path}/*.root'"
+        )
     suffix = location.path.suffix.lower()
     if suffix not in FORMATS:
         raise ValueError(f"{location} should end in one of {', '.join(FORMATS)}")

@@ -204,11 +204,14 @@ def _storable(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _only(file: h5py.File) -> str:
-    """Return where the table is: in the file itself or the only thing there."""
-    items = list(file.values())
-    if len(items) == 1 and (isinstance(items[0], h5py.Group) or items[0].dtype.names):
-        return str(items[0].name)
-    return "/"
+    """Return where the table is: in the file itself or the only thing there, however deep."""
+    place = file
+    while isinstance(place, h5py.Group) and len(place) == 1:
+        (item,) = place.values()
+        if isinstance(item, h5py.Dataset) and not item.dtype.names:
+            break  # a column
+        place = item
+    return str(place.name)
 
 
 def _places(file: h5py.File) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -61,19 +62,27 @@ class NpzSource:
 
 def source(path: AnyPath, inside: str) -> NpzSource:
     """Look into a file."""
-    types = {}
+    types, left_out = {}, []
     try:
         with readable(path) as file, ZipFile(file) as archive:
             for name in (info.filename.removesuffix(".npy") for info in archive.infolist()):
                 with _open(archive, name) as member:
                     shape, column_major, dtype = _header(member)
-                if dtype.hasobject:
-                    raise ValueError(f"{path}: {name} holds Python objects; expected numbers")
-                if not shape or (column_major and len(shape) > 1):
-                    raise ValueError(f"{path}: {name} is not one row an event after the other")
-                types[name] = shape, dtype
+                one_row_an_event = shape and not (column_major and len(shape) > 1)
+                if one_row_an_event and _is_readable(dtype):
+                    types[name] = shape, dtype
+                else:
+                    left_out.append(name)
     except BadZipFile as error:
         raise OSError(error) from None
+    if left_out:
+        warnings.warn(
+            f"{path}: left out what is not numbers or text, a row an event after the other: "
+            f"{', '.join(left_out)}",
+            stacklevel=2,
+        )
+    if not types:
+        raise ValueError(f"{path} has no array with a row for each event")
     if len({shape[0] for shape, _ in types.values()}) != 1:
         lengths = ", ".join(f"{name} {shape[0]:,}" for name, (shape, _) in types.items())
         raise ValueError(f"{path}: expected arrays of one length, but these differ: {lengths}")
@@ -113,6 +122,11 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
                     npy.write_array_header_2_0(member, header | {"shape": shape})
                     for _ in shapes:
                         member.write(np.load(file).astype(dtype, copy=False).tobytes())
+
+
+def _is_readable(dtype: np.dtype[Any]) -> bool:
+    one = dtype.base
+    return one.kind in "biuUmM" or (one.kind == "f" and one.itemsize <= 8)
 
 
 def _open(archive: ZipFile, name: str) -> IO[bytes]:

@@ -54,11 +54,13 @@ def source(path: AnyPath, inside: str) -> RootSource:
     """Look into a file."""
     with _open(path) as file:
         trees = {n: kind for n, kind in file.classnames(cycle=False).items() if kind in TREES}
+        if not trees:
+            raise ValueError(f"{path} has no trees")
         if inside and inside not in trees:
-            raise ValueError(f"{path} has no tree {inside!r}; it has {', '.join(trees) or 'none'}")
+            raise ValueError(f"{path} has no tree {inside!r}; it has {', '.join(trees)}")
         if not inside and len(trees) != 1:
             raise ValueError(
-                f"{path} has {len(trees)} trees ({', '.join(trees) or 'none'}); "
+                f"{path} has {len(trees)} trees ({', '.join(trees)}); "
                 f"name one after a colon, as in {path.name}:Events"
             )
         name = inside or next(iter(trees))
