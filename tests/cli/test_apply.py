@@ -30,6 +30,15 @@ def test_adds_the_score_of_the_library(output, unsculpt, model, events, save, tm
     assert "mass was outside the fitted range in 1 of 1,000: the nearest" in answer.output
 
 
+def test_asks_for_units_where_most_is_outside(unsculpt, model, events, save, tmp_path):
+    path, output = save(events, "a.parquet"), tmp_path / "b.parquet"
+    asked = "Warning: mass was outside the fitted range in most events; is it in the units of the"
+    assert asked not in unsculpt("apply", model, path, "-o", output).stderr
+    in_tev = unsculpt("apply", model, path, "-o", output, "--protect", "mass / 1000")
+    assert in_tev.exit_code == 0
+    assert asked in in_tev.stderr
+
+
 def test_a_folder_and_scripts(unsculpt, model, events, save, tmp_path):
     files = save(events[:500], "1.csv"), save(events[500:], "2.csv")
     answer = unsculpt("apply", model, *files, "-o", f"{tmp_path}/out/", "--name", "new", "--json")

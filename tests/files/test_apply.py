@@ -119,6 +119,7 @@ def test_a_model_of_arrays_has_to_be_told(product, flat, save, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"names": [""]}, "a new column has an empty name"),
         ({"names": ["mass"]}, "the events have a column mass already"),
         ({"names": ["a", "b"]}, "2 names for 1 scores"),
     ],

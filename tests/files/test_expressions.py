@@ -108,6 +108,7 @@ def test_in_words(text, expected):
         ("mass in (pt, 1)", "'in' takes numbers or text"),
         ("mass is 1", "is not allowed"),
         ("jet pt", "this is no column"),
+        ("jet pt [GeV] > 3", "a name that is no word goes between backticks: `jet pt [GeV]`"),
         ("mass [GeV]", "there is no column 'mass[GeV]'"),
     ],
 )

@@ -142,6 +142,15 @@ class TestOthersWrote:
         with pytest.raises(ValueError, match=message):
             scan(tmp_path / "a.npz")
 
+    def test_npz_of_bytes_is_text(self, tmp_path):
+        np.savez(
+            tmp_path / "a.npz", name=np.array(["w", "größer"]).astype("U6"), tag=[b"w", b"qcd"]
+        )
+        assert read(tmp_path / "a.npz").to_pydict() == {
+            "name": ["w", "größer"],
+            "tag": ["w", "qcd"],
+        }
+
     def test_odd_arrays_of_npz_are_left_out(self, tmp_path):
         np.savez(
             tmp_path / "a.npz",

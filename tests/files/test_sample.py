@@ -161,6 +161,10 @@ def test_lists_become_jets(jets, save):
             {"background": "label == 5"},
             "no background is left of 10 rows: 'label == 5' holds for none",
         ),
+        (
+            {"selection": "mass > 1e9"},
+            "no background is left of 10 rows: 'label == 0' and 'mass > 1e9' hold for none",
+        ),
         ({"background": "label"}, "'label' gives int64; expected a condition such as label == 0"),
         ({"signal": "label < 1"}, "are background as well as signal, by 'label == 0' and"),
         ({"score": ["taggr"]}, "no column 'taggr'; did you mean 'tagger'"),

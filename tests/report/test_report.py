@@ -274,6 +274,14 @@ def test_resamples_are_measured_as_the_metrics_do(toy, exact, weight):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+def test_classes_that_share_no_bin_have_no_auc_at_fixed_mass(exact):
+    labels = np.array([0, 0, 0, 1, 1])
+    mass = np.array([60.0, 70.0, 80.0, 300.0, 310.0])
+    score = np.array([0.1, 0.5, 0.9, 0.4, 0.8])
+    events = Events.prepare(exact, score, mass, labels, None, None, 50)
+    assert np.isnan(Measure(events, score, 0.5)(np.arange(5))[2])
+
+
 def test_a_search_finds_a_signal_in_what_a_sculpting_cut_leaves(exact):
     toy = toys.tagger(100_000, 5000, seed=1)
     events = Events.prepare(exact, toy.score, toy.protected, toy.label, None, ["mass"], 50)

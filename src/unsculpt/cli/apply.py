@@ -27,6 +27,7 @@ from unsculpt.cli.shared import (
     load_decorrelator,
     place,
     print_json,
+    said,
 )
 
 if TYPE_CHECKING:
@@ -151,6 +152,15 @@ def apply(
                 done = cluster.apply(client, model, stream, output, advance=advance, **options)
         seconds = time.perf_counter() - start
 
+    for attribute, count in done.outside.items():
+        if 2 * count > done.scores:
+            said(
+                "Warning",
+                [
+                    f"{attribute} was outside the fitted range in most events; is it in the units "
+                    f"of the fit? 'unsculpt info {model}' shows the range"
+                ],
+            )
     if as_json:
         print_json(vars(done) | {"seconds": seconds})
     elif not quiet:

@@ -239,7 +239,7 @@ def fit(
                 else:
                     sample = cluster.read_sample(client, to_read, source, nan=nan, advance=advance)
             if to_count is None:  # or it may be in the other files
-                some_signal(sample, signal)
+                some_signal(sample, source)
             background_events = sample.label == 0
             if folds is None:
                 share = 0.2 if hold_out is None else hold_out

@@ -227,7 +227,7 @@ def report(
 
         with progress("Reading", stream.rows) as advance:
             sample = files.read_sample(stream, source, nan=nan, advance=advance)
-        some_signal(sample, signal)
+        some_signal(sample, source | {"signal": signal})
         notes += warn_of_low_auc(sample, source["score"])
         real = None
         if measured is not None:

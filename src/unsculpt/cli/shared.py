@@ -184,12 +184,14 @@ def place(to: list[str] | None, amount: float | None) -> dict[str, Any]:
     return {"to": values, **how_far}
 
 
-def some_signal(sample: Sample, signal: str | None) -> None:
+def some_signal(sample: Sample, source: dict[str, Any]) -> None:
     """Refuse a condition for signal that holds for no event."""
-    if signal and not sample.label.any():
+    from unsculpt.files.sample import none_left
+
+    if source["signal"] and not sample.label.any():
         raise ValueError(
-            f"no signal is left of {sample.rows:,} rows: {signal!r} holds for none; leave --signal "
-            "away to look at background alone"
+            f"no signal is left of {sample.rows:,} rows{none_left(source, 'signal')}; leave "
+            "--signal away to look at background alone"
         )
 
 

@@ -190,6 +190,8 @@ class _NewColumns:
             models, nominal = varied(model, variations), self.names
             self.models = list(models.values())
             self.names = nominal + [f"{n}_{of}" for of in list(models)[1:] for n in nominal]
+        if not all(name.strip() for name in self.names):
+            raise ValueError("a new column has an empty name; expected a word")
         if len(set(self.names)) < len(self.names):
             raise ValueError(f"two new columns would have one name: {', '.join(self.names)}")
         for name in self.names:

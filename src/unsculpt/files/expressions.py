@@ -139,6 +139,9 @@ class _Parser:
             return ast.parse(re.sub("`([^`]*)`", self._quote, self.text).strip(), mode="eval")
         except (SyntaxError, ValueError) as error:  # of a null byte, before Python 3.11.4
             hint = "; equal is written ==" if re.search("[^=!<>]=[^=]", self.text) else ""
+            odd = [name for name in self.names if name in self.text and not name.isidentifier()]
+            if odd:
+                hint += f"; a name that is no word goes between backticks: `{max(odd, key=len)}`"
             raise self.error(
                 f"this is no column and no expression: {error.args[0]}{hint}"
             ) from None

@@ -14,6 +14,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 import pyarrow as pa
 from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from unsculpt.files.arrays import to_arrow, to_numpy
 from unsculpt.files.formats import Put, flat_only
@@ -41,7 +42,7 @@ class NpzSource:
         """Return the types of these columns."""
         empty = {name: self.types[name] for name in columns}
         arrays = {name: np.empty((0, *shape[1:]), dtype) for name, (shape, dtype) in empty.items()}
-        return pa.schema([(name, to_arrow(array).type) for name, array in arrays.items()])
+        return pa.schema([(name, _column(array).type) for name, array in arrays.items()])
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""
@@ -57,7 +58,7 @@ class NpzSource:
     def _read(self, member: IO[bytes], name: str, rows: int) -> pa.Array:
         shape, dtype = self.types[name]
         size = rows * int(np.prod(shape[1:])) * dtype.itemsize
-        return to_arrow(np.frombuffer(member.read(size), dtype).reshape(rows, *shape[1:]))
+        return _column(np.frombuffer(member.read(size), dtype).reshape(rows, *shape[1:]))
 
 
 def source(path: AnyPath, inside: str) -> NpzSource:
@@ -124,9 +125,13 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
                         member.write(np.load(file).astype(dtype, copy=False).tobytes())
 
 
+def _column(array: NDArray[Any]) -> pa.Array:
+    return to_arrow(np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array)
+
+
 def _is_readable(dtype: np.dtype[Any]) -> bool:
     one = dtype.base
-    return one.kind in "biuUmM" or (one.kind == "f" and one.itemsize <= 8)
+    return one.kind in "biuUSmM" or (one.kind == "f" and one.itemsize <= 8)
 
 
 def _open(archive: ZipFile, name: str) -> IO[bytes]:

@@ -237,9 +237,10 @@ def joined(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> S
     rows = sum(part.rows for part in parts)
     background = sum(int(np.sum(~part.signal)) for part in parts)
     if not background:
-        which = f": {source['background']!r} holds for none" if source.get("background") else ""
-        which += f" outside of {source['blind']!r}" if source.get("blind") else ""
-        raise ValueError(f"no background is left of {rows:,} rows{which}")
+        which = f" outside of {source['blind']!r}" if source.get("blind") else ""
+        raise ValueError(
+            f"no background is left of {rows:,} rows{none_left(source, 'background')}{which}"
+        )
     sample = gathered(parts, source, nan)
     if sample.label.all():
         raise ValueError(
@@ -247,6 +248,12 @@ def joined(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> S
             f"infinite in all {background:,} of it"
         )
     return sample
+
+
+def none_left(source: dict[str, Any], role: str) -> str:
+    """Say which conditions of a sample, and of all events, hold for none."""
+    texts = [repr(source[one]) for one in (role, "selection") if source.get(one)]
+    return f": {' and '.join(texts)} hold{'s' * (len(texts) == 1)} for none" if texts else ""
 
 
 def gathered(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> Sample:

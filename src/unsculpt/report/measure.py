@@ -77,6 +77,8 @@ class Measure:
             for x in (signal * (total[1:] - background / 2 - start), signal, background)
         )
         known = (in_signal > 0) & (in_background > 0)
+        if not known.any():
+            return float("nan")
         return float((pairs[known] / in_background[known]).sum() / in_signal[known].sum())
 
     def _inverse_divergences(self, background: Floats, passes: NDArray[np.bool_]) -> list[float]:
