@@ -78,6 +78,16 @@ def test_missing_text_is_a_group():
     assert metrics.demographic_parity_difference([1, 0, 0], ["f", None, "f"]) == 0.5
 
 
+def test_numbers_in_an_array_of_objects_are_numbers():
+    age = np.arange(40.0)
+    with pytest.raises(ValueError, match="protected has 40 different values, too many for groups"):
+        metrics.demographic_parity_difference(age % 2, age.astype(object))
+    with pytest.raises(ValueError, match="protected is NaN or infinite in 1 of 4"):
+        metrics.demographic_parity_difference([1, 0, 0, 1], np.array([1, 1, 2, None]))
+    mixed = np.array([1, 1.0, 2, 2.0], object)
+    assert metrics.demographic_parity_difference([1, 1, 0, 0], mixed) == 1
+
+
 SELECTED, LABELS, SEX = [1, 0, 1, 0], [1, 0, 1, 0], ["f", "f", "m", "m"]
 TABLE = pd.DataFrame({"age": [20.0, 30, 40, 50], "sex": SEX})
 

@@ -5,6 +5,7 @@ Names and definitions are fairlearn's. What it calls the sensitive features are 
 
 from collections.abc import Mapping
 from itertools import pairwise
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -213,7 +214,9 @@ def _part(values: NDArray[Any], name: str, bins: Any) -> tuple[NDArray[np.intp],
         index = bin_index(floats, edges)
         index[index == len(edges) - 1] = -1
         return index, [f"{a:g} to {b:g}" for a, b in pairwise(edges)]
-    if values.dtype.kind == "f":
+    # Tables keep numbers as objects where one of them is missing, or was once text.
+    objects = values.dtype.kind == "O" and all(v is None or isinstance(v, Real) for v in values)
+    if values.dtype.kind == "f" or objects:
         values = column(values, name)
     kinds, index = np.unique(
         values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True
