@@ -100,7 +100,7 @@ def shape(seed: int, attributes: int = 1, where: tuple[float, float] = (0.05, 0.
     spectrum, draw = _spectrum(random)
     centres, ends = draw(np.linspace(*where, 19)), draw(np.array([0.05, 0.95]))
     if attributes == 1:
-        place, values = draw, lambda uniform: draw(uniform[:, 0])[:, None]
+        place, values = draw, _of_first(draw)
     else:
         spectrum, (place, values, centres) = "mass and pT", _mass_and_momentum(random)
         ends = centres[[0, -1]]
@@ -131,11 +131,19 @@ def shape(seed: int, attributes: int = 1, where: tuple[float, float] = (0.05, 0.
     return Shape(name, values, response, spread, noise, output, inverse)
 
 
-def simple(seed: int) -> Shape:
-    """Return a shape with one response, a bump 14 to 50 GeV wide or a step, and one noise."""
-    random = np.random.default_rng([77, seed])
-    spectrum, draw = _spectrum(random)
-    centre = random.choice(draw(np.linspace(0.05, 0.95, 19)))
+def simple(seed: int, attributes: int = 1) -> Shape:
+    """Return a shape with one response, a bump 14 to 50 GeV wide or a step, and one noise.
+
+    With two attributes, mass and pT, there is a slope in pT besides.
+    """
+    random = np.random.default_rng([77, seed] if attributes == 1 else [77, attributes, seed])
+    if attributes == 1:
+        spectrum, draw = _spectrum(random)
+        values, centres = _of_first(draw), draw(np.linspace(0.05, 0.95, 19))
+    else:
+        spectrum, (place, values, centres) = "mass and pT", _mass_and_momentum(random)
+        first, last = place(np.array([0.05, 0.95]))
+    centre = random.choice(centres)
     if seed % 3 == 1:
         width = random.uniform(5, 15)
         name, curve = f"step at {centre:.0f}", lambda x: np.tanh((x[:, 0] - centre) / width)
@@ -147,6 +155,12 @@ def simple(seed: int) -> Shape:
             return np.exp(-(((x[:, 0] - centre) / (width / 2)) ** 2) / 2)
 
     size = random.uniform(0.8, 2.2)
+    slope = random.uniform(-0.8, 0.8) if attributes == 2 else 0.0
+
+    def response(x: np.ndarray) -> np.ndarray:
+        bump = size * curve(x)
+        return bump if attributes == 1 else bump + slope * (x[:, 1] - first) / (last - first)
+
     noises = [
         stats.norm(),
         stats.logistic(scale=0.55),
@@ -158,8 +172,8 @@ def simple(seed: int) -> Shape:
     noise = noises[seed % len(noises)]
     return Shape(
         f"{spectrum}; {name}, {size:.1f} high; {noise.dist.name}",
-        lambda uniform: draw(uniform[:, 0])[:, None],
-        lambda x: size * curve(x),
+        values,
+        response,
         lambda x: np.ones(len(x)),
         Noise(noise),
         expit,
@@ -192,6 +206,11 @@ def _spectrum(random: np.random.Generator) -> tuple[str, Function]:
     }[kind]
     first, last = spectrum.cdf([LOW, HIGH])
     return kind, lambda u: np.clip(spectrum.ppf(first + (last - first) * u), LOW, HIGH)
+
+
+def _of_first(draw: Function) -> Function:
+    """Return masses as the map from uniform numbers, (n, 2): the first makes them."""
+    return lambda uniform: draw(uniform[:, 0])[:, None]
 
 
 def _mass_and_momentum(random: np.random.Generator) -> tuple[Function, Function, np.ndarray]:
