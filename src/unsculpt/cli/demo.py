@@ -105,6 +105,9 @@ def _work(output: Path, figure: Path | None, seed: int, console: Console) -> lis
     )
     console.print(f"Judged it on {len(test):,} jets that neither has seen {_since(start)}.")
     console.print(_table(numbers))
+    if found := numbers[-1].flatness:
+        background = int(np.sum(test.label == 0))
+        console.print(f"The {numbers[-1].score} is {found.line(background)}.", highlight=False)
     console.print(
         "[dim]R50: background rejection at 50% signal efficiency. 1/JSD50: how little that cut "
         "sculpts the background mass; ideal is what a random selection of that size gets on the "
