@@ -163,7 +163,7 @@ def running(folder, moments, *arguments):
 
     def whole(path):  # reports and their figures tell the time
         content = path.read_bytes()
-        return content == done.get(path) or content.endswith((b"</html>\n", b"%%EOF\n"))
+        return content == done.get(path) or content.endswith((b"</html>", b"%%EOF\n"))
 
     attempts(main, folder, moments, whole)
 
