@@ -75,6 +75,27 @@ def test_vectors_of_fixed_length(name, save):
     np.testing.assert_array_equal(to_numpy(back["features"]), features)
 
 
+def test_csv_has_no_room_for_vectors(save, tmp_path):
+    vectors = pa.array([[1.0, 2.0]], pa.list_(pa.float64(), 2))
+    with pytest.raises(ValueError, match="CSV has no room for lists, which features is"):
+        save(pa.table({"features": vectors}), "a.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_vector_is_an_error(save, tmp_path):
+    vectors = pa.array([[1.0, 2.0], None], pa.list_(pa.float64(), 2))
+    with pytest.raises(ValueError, match=r"1 of 2 arrays of one column.* missing; repair them"):
+        save(pa.table({"features": vectors}), "a.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_maps_are_refused(save, tmp_path):
+    maps = pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))
+    with pytest.raises(ValueError, match="awkward cannot hold a column of map"):
+        save(pa.table({"weights": maps}), "a.root")
+    assert not list(tmp_path.iterdir())
+
+
 class TestOthersRead:
     """Files that somebody else reads."""
 
@@ -117,6 +138,15 @@ class TestOthersWrote:
         (tmp_path / "a.csv").write_text("mass\n" + "1\n" * 2**20 + "1.5\n")
         with pytest.raises(ValueError, match=r"a.csv: .*write whole numbers as 1\.0"):
             read(tmp_path / "a.csv")
+
+    def test_views_of_text_as_polars_writes_them(self, tmp_path, save):
+        text = pa.array(["mu", None, "el"], pa.string_view())
+        of_places = pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["a", "b"]))
+        kind = pa.dictionary(pa.int64(), pa.string_view())
+        table = pa.table({"channel": text, "era": of_places.cast(kind)})
+        pyarrow.feather.write_feather(table, tmp_path / "a.arrow", compression="uncompressed")
+        back = read(save(read(tmp_path / "a.arrow"), "b.h5"))
+        assert back.to_pydict() == {"channel": ["mu", "", "el"], "era": ["a", "b", "a"]}
 
     def test_npz(self, tmp_path):
         np.savez_compressed(
@@ -339,6 +369,7 @@ def test_kinds_that_a_format_has_no_room_for(name, kind, tmp_path):
         pa.array([1, None, 3]),
         pa.array([True, False, None]),
         pa.array([[1, 2], [], [None]]),
+        pa.array([1, None, 3]).dictionary_encode(),
     ],
 )
 def test_missing_whole_numbers_do_not_become_others(name, column, tmp_path, save):

@@ -264,8 +264,9 @@ def explained(*, quiet: bool = False) -> Iterator[None]:
 
         with progress("Loading"):  # until the work itself says what it does
             yield
-    except (OSError, ValueError, ModuleNotFoundError) as error:
+    except (OSError, ValueError, ModuleNotFoundError, MemoryError, NotImplementedError) as error:
         words = re.sub(r"^\[Errno \d+\] ", "", " ".join(str(error).split()))
+        words = words or type(error).__name__
         typer.echo(f"Error: {printable(words)}", err=True)
         raise typer.Exit(1) from None
 

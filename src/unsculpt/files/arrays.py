@@ -37,6 +37,11 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
     """Return a flat column as an array; what is missing becomes NaN, and text ""."""
     kind = column.type
     if pa.types.is_fixed_size_list(kind):
+        if column.null_count:
+            raise ValueError(
+                f"{column.null_count:,} of {len(column):,} arrays of one column, {kind}, are "
+                "missing; repair them, or write Parquet or Arrow"
+            )
         inner = pa.chunked_array([chunk.flatten() for chunk in column.chunks], kind.value_type)
         flat = to_numpy(inner)
         return flat.reshape(len(column), kind.list_size, *flat.shape[1:])
@@ -57,7 +62,13 @@ def to_awkward(column: pa.ChunkedArray) -> Any:
         return ak.fill_none(ak.from_arrow(column), "")
     if not pa.types.is_nested(column.type) or pa.types.is_fixed_size_list(column.type):
         return ak.from_numpy(to_numpy(column))
-    array = ak.from_arrow(column)
+    try:
+        array = ak.from_arrow(column)
+    except NotImplementedError:
+        raise ValueError(
+            f"awkward cannot hold a column of {column.type}; expected numbers, text, lists or "
+            "records"
+        ) from None
     if pa.types.is_struct(column.type):
         return array
     array = ak.fill_none(array, [], axis=0)
