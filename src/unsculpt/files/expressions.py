@@ -13,12 +13,11 @@ from difflib import get_close_matches
 from functools import reduce
 from typing import Any, NamedTuple
 
-import awkward as ak
 import numpy as np
 import pyarrow as pa
 
-from unsculpt.files.arrays import is_text, to_compute, widen
-from unsculpt.files.functions import ARITHMETIC, COMPARISONS, CONDITIONS, FUNCTIONS
+from unsculpt.files.arrays import is_awkward, is_text, to_compute, widen
+from unsculpt.files.functions import ARITHMETIC, COMPARISONS, CONDITIONS, FUNCTIONS, where
 
 
 class Rows(NamedTuple):
@@ -239,9 +238,7 @@ class _Parser:
             found = compare(*values)
             if rows.maybe is None or for_none:
                 return found
-            lists = any(isinstance(value, ak.Array) for value in values)
-            unknown = np.logical_or(*map(_missing, values))
-            return (ak.where if lists else np.where)(unknown, rows.maybe, found)
+            return where(np.logical_or(*map(_missing, values)), rows.maybe, found)
 
         return compute
 
@@ -276,7 +273,7 @@ class _Parser:
             raise self.error(f"there is no {name!r}{self.nearest(field, fields)}")
         values = records[field]
         # Of one record an event, not of a list of them, it is a column like any other.
-        return widen(values if values.fields or values.ndim > 1 else ak.to_numpy(values))
+        return widen(values if values.fields or values.ndim > 1 else values.to_numpy())
 
     @staticmethod
     def nearest(name: str, names: Any) -> str:
@@ -290,13 +287,15 @@ class _Parser:
 
 
 def _is_condition(value: Any) -> bool:
-    if isinstance(value, ak.Array):
-        return bool(np.asarray(ak.flatten(value, axis=None)).dtype == bool)
+    if is_awkward(value):
+        import awkward as ak
+
+        value = ak.flatten(value, axis=None)
     return bool(np.asarray(value).dtype == bool)
 
 
 def _holds_text(value: Any) -> bool:
-    if isinstance(value, ak.Array):
+    if is_awkward(value):
         return "string" in str(value.type)
     return np.asarray(value).dtype.kind in "US"
 
