@@ -161,6 +161,19 @@ def test_a_power_cut(moment, unsculpt, model, events, save, tmp_path):
     assert len(read(output)) == 1000
 
 
+def test_a_place_in_a_file(unsculpt, model, events, save, tmp_path):
+    path = save(events, "a.parquet")
+    assert unsculpt("apply", model, path, "-o", f"{tmp_path}/b.h5:jets/all").exit_code == 0
+    assert len(read(f"{tmp_path}/b.h5:jets/all")) == 1000
+
+
+def test_a_folder_that_is_read_only(unsculpt, model, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write everywhere
+    answer = unsculpt("apply", model, "a.root", "-o", tmp_path / "b.root")
+    assert answer.exit_code == 2
+    assert "nothing can be written into" in answer.output
+
+
 def test_wrong_arguments(unsculpt, model, tmp_path):
     answer = unsculpt("apply", model, "a.root", "-o", tmp_path / "missing" / "b.root")
     assert answer.exit_code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -32,6 +33,7 @@ from unsculpt.cli.shared import (
     SignalFiles,
     SomeEvents,
     check_file,
+    check_folder,
     explained,
     know_folds,
     load_decorrelator,
@@ -184,6 +186,10 @@ def report(
       unsculpt report second.unsculpt test.root --abcd first_score
     """  # noqa: D301
     check_file(output, ".html")
+    folder = figures or str(Path(output).with_suffix("")) + "-figures"
+    check_folder(folder, "--figures")
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise typer.BadParameter(f"{folder} is not a folder", param_hint="--figures")
     edges = _bins(bins)
     start = time.perf_counter()
     here = {
@@ -203,7 +209,8 @@ def report(
         stream = files.scan_samples(events or [], background_files or [], signal_files or [])
         measured = files.scan_samples(data, [], []) if data else None
         of_data = measured.locations if measured else []
-        keep_inputs(output, model, *(one.path for one in (*stream.locations, *of_data)))
+        read = [model, *(others or []), *(one.path for one in (*stream.locations, *of_data))]
+        keep_inputs(output, *read)
 
         fitted = load_decorrelator(model)
         remembered = fitted.source_ or {}
@@ -238,7 +245,6 @@ def report(
 
         from unsculpt.report import write_report
 
-        folder = figures or str(Path(output).with_suffix("")) + "-figures"
         numbers = write_report(
             output,
             models if others else fitted,

@@ -320,11 +320,14 @@ def check_file(output: str, *endings: str, option: str = "--output") -> None:
 
 
 def check_folder(output: str, option: str = "--output") -> None:
-    """Refuse a file in a folder that is not there, before the work."""
+    """Refuse a file in a folder that is not there or is read-only, before the work."""
     if "://" in output:
         raise typer.BadParameter(
             f"{output} is a URL, which can only be read; write to a file here", param_hint=option
         )
-    folder = os.path.dirname(output.rstrip("/")) or "."
+    path = re.sub(r"(\.\w+):[^:]*$", r"\1", output)  # what follows in a.h5:jets/all is inside
+    folder = os.path.dirname(path.rstrip("/")) or "."
     if not os.path.isdir(folder):
         raise typer.BadParameter(f"there is no folder {folder}", param_hint=option)
+    if not os.access(folder, os.W_OK):
+        raise typer.BadParameter(f"nothing can be written into {folder}", param_hint=option)

@@ -184,7 +184,10 @@ class _NewColumns:
             _new_name(score, events, model.ending) for score in self.scores
         ]
         if len(self.names) != len(self.scores):
-            raise ValueError(f"{len(self.names)} names for {len(self.scores)} scores")
+            raise ValueError(
+                f"got the names {', '.join(self.names)} for {len(self.scores)} new "
+                f"column{'s'[: len(self.scores) - 1]}; expected as many names as columns"
+            )
         self.models = [model]
         if variations:
             models, nominal = varied(model, variations), self.names
