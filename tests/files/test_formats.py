@@ -39,6 +39,13 @@ def test_what_is_written_is_read(name, flat, save):
     assert scan(path).rows in (None, 10)
 
 
+@pytest.mark.parametrize("name", ["a:b.parquet", "a:b.csv", "a:b.arrow"])
+def test_a_name_with_a_colon_is_no_url(name, flat, save, tmp_path, monkeypatch):
+    save(flat, name)
+    monkeypatch.chdir(tmp_path)
+    assert len(read(name)) == 10
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_only_some_columns_in_the_order_asked_for(name, flat, save):
     back = read(save(flat, name), columns=["name", "mass"])

@@ -37,6 +37,7 @@ from unsculpt.cli.shared import (
     explained,
     know_folds,
     load_decorrelator,
+    not_empty,
     print_json,
     said,
     some_signal,
@@ -87,6 +88,7 @@ def report(
     score: Annotated[
         str | None,
         typer.Option(
+            callback=not_empty,
             metavar="EXPR",
             help="The score in these files, if its name is not that of the fit.",
             rich_help_panel=EVENTS,
@@ -96,6 +98,7 @@ def report(
     background: Annotated[
         str | None,
         typer.Option(
+            callback=not_empty,
             metavar="EXPR",
             help="Events for which this holds are background, if that is not what it was in the "
             "fit.",
@@ -109,6 +112,7 @@ def report(
     weight: Annotated[
         str | None,
         typer.Option(
+            callback=not_empty,
             metavar="EXPR",
             help="The event weights in these files, if their name is not that of the fit.",
             rich_help_panel=EVENTS,

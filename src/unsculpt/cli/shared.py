@@ -27,6 +27,14 @@ EXIT_CODES = (
 EVENTS, METHOD, OUTPUT, CLUSTER = "Events", "Method", "Output", "Cluster"
 PAGE = "What the page shows"
 
+
+def not_empty(text: str | None) -> str | None:
+    """Refuse an expression of nothing, as of a shell variable that is not set."""
+    if text is not None and not text.strip():
+        raise typer.BadParameter("is empty; give an expression, or leave the option away")
+    return text
+
+
 FILES = "Files of events, patterns in quotes, trees in files: a.root 'run*.parquet' b.root:Events."
 Events = Annotated[list[str], typer.Argument(metavar="EVENTS", help=FILES)]
 SomeEvents = Annotated[
@@ -35,6 +43,7 @@ SomeEvents = Annotated[
 Selection = Annotated[
     str | None,
     typer.Option(
+        callback=not_empty,
         metavar="EXPR",
         help="Look only at events for which this holds, such as 'pt > 350'.",
         rich_help_panel=EVENTS,
@@ -59,6 +68,7 @@ SignalFiles = Annotated[
 Signal = Annotated[
     str | None,
     typer.Option(
+        callback=not_empty,
         metavar="EXPR",
         help="Events for which this holds are signal, such as 'label == 1'.",
         rich_help_panel=EVENTS,
@@ -155,6 +165,7 @@ Workers = Annotated[
 FoldBy = Annotated[
     str | None,
     typer.Option(
+        callback=not_empty,
         metavar="EXPR",
         help="Tell a model with folds the fold of an event by this column, if the model does not "
         "know it.",
