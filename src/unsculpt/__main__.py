@@ -18,7 +18,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 def main() -> None:
     """Run the command line; Ctrl-C and SIGTERM end it at any moment, its imports included."""
     stop_when_asked()
-    sys.meta_path.insert(0, _Later)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Later)
     from unsculpt.cli import app
     from unsculpt.cli.shared import show_warning
 

@@ -275,8 +275,8 @@ def _fold_by(text: str, columns: Sequence[str]) -> Expression:
         return parse(text, columns)
     except ValueError as error:
         raise ValueError(
-            f"the model tells the folds of events by {text}: {error}. Give the files that column; "
-            "for events that were not in the fit, any whole numbers will do"
+            f"the model tells the folds of events by {text}, which the files should have (for "
+            f"events that were not in the fit, any whole numbers will do): {error}"
         ) from None
 
 

@@ -178,7 +178,8 @@ class _Which:
             raise ValueError(
                 "some events are background as well as signal, by "
                 + " and ".join(
-                    repr(self.texts.get(r, "its files")) for r in ("background", "signal")
+                    repr(self.texts[role]) if role in self.texts else f"the files of {role}"
+                    for role in ("background", "signal")
                 )
             )
         return signal, background, doubt
