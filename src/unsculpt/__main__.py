@@ -5,8 +5,12 @@ from __future__ import annotations
 import atexit
 import os
 import signal
+import sys
 import warnings
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
 from threading import Thread
+from typing import Any
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -14,11 +18,27 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 def main() -> None:
     """Run the command line; Ctrl-C and SIGTERM end it at any moment, its imports included."""
     stop_when_asked()
+    sys.meta_path.insert(0, _Later)
     from unsculpt.cli import app
     from unsculpt.cli.shared import show_warning
 
     warnings.showwarning = show_warning  # type: ignore[assignment]
     app(prog_name="unsculpt")
+
+
+class _Later:
+    """Finds `scipy.stats`, and has it loaded when something of it is used.
+
+    scikit-learn imports it, which takes a fifth of a second, and most commands use nothing of it.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return where the module is."""
+        spec = PathFinder.find_spec(name, path) if name == "scipy.stats" else None
+        if spec and spec.loader:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
 
 
 def stop_when_asked() -> None:

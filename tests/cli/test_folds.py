@@ -200,7 +200,7 @@ def test_files_without_event_numbers(unsculpt, numbered, save, tmp_path):
     others = save(numbered.drop_columns(["event"]), "b.parquet")
     answer = unsculpt("apply", output, others, "-o", tmp_path / "flat.parquet")
     assert answer.exit_code == 1
-    assert "the model tells the folds of events by event: " in answer.stderr
+    assert "tells the folds of events by event, which the files should have" in answer.stderr
     assert "there is no column 'event'" in answer.stderr
     assert not (tmp_path / "flat.parquet").exists()
 

@@ -47,6 +47,14 @@ def test_it_is_html(unsculpt, model, tmp_path):
     assert "should end in .html" in " ".join(answer.output.replace("│", "").split())
 
 
+def test_figures_go_into_a_folder(unsculpt, model, tmp_path):
+    (tmp_path / "r-figures").touch()
+    for options in ([], ["--figures", tmp_path / "no" / "figures"]):
+        answer = unsculpt("report", model, "a.root", "-o", tmp_path / "r.html", *options)
+        assert answer.exit_code == 2
+        assert "--figures" in answer.output
+
+
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Saves the time they take where nobody looks at them."""

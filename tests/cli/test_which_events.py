@@ -113,3 +113,13 @@ def test_the_name_of_an_expression(unsculpt, save, tmp_path):
 def test_version(unsculpt):
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert unsculpt("--version").output == f"unsculpt {project['version']}\n"
+
+
+@pytest.mark.parametrize("option", ["--selection", "--background", "--weight", "--blind"])
+def test_an_expression_of_nothing(option, unsculpt, events, save, tmp_path):
+    """As of a shell variable that is not set: all events would be taken."""
+    what = "--score", "tagger", "--protect", "mass", "-o", tmp_path / "w.unsculpt"
+    answer = unsculpt("fit", save(events, "a.parquet"), *what, option, "")
+    assert answer.exit_code == 2
+    assert "is empty" in answer.output
+    assert not (tmp_path / "w.unsculpt").exists()

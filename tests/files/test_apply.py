@@ -121,7 +121,7 @@ def test_a_model_of_arrays_has_to_be_told(product, flat, save, tmp_path):
     [
         ({"names": [""]}, "a new column has an empty name"),
         ({"names": ["mass"]}, "the events have a column mass already"),
-        ({"names": ["a", "b"]}, "2 names for 1 scores"),
+        ({"names": ["a", "b"]}, "got the names a, b for 1 new column; expected as many"),
     ],
 )
 def test_names_that_do_not_fit(options, message, product, flat, save, tmp_path):

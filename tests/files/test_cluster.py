@@ -71,6 +71,16 @@ def test_a_sample_is_that_of_one_machine(client, stream):
     assert there.rows == here.rows == sum(rows)
 
 
+def test_workers_leave_ctrl_c_to_who_started_them(client):
+    def deaf():
+        import signal
+
+        return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+    assert list(client.run(deaf).values()) == [True, True]
+    assert not deaf()
+
+
 def test_histograms_add_up_to_those_of_one_machine(client, folder, stream):
     first = us.load(folder / "model.unsculpt")
     others = files.scan(*sorted(folder.glob("run[1-9].parquet")))

@@ -39,6 +39,13 @@ def test_what_is_written_is_read(name, flat, save):
     assert scan(path).rows in (None, 10)
 
 
+@pytest.mark.parametrize("name", ["a:b.parquet", "a:b.csv", "a:b.arrow"])
+def test_a_name_with_a_colon_is_no_url(name, flat, save, tmp_path, monkeypatch):
+    save(flat, name)
+    monkeypatch.chdir(tmp_path)
+    assert len(read(name)) == 10
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_only_some_columns_in_the_order_asked_for(name, flat, save):
     back = read(save(flat, name), columns=["name", "mass"])
@@ -73,6 +80,27 @@ def test_vectors_of_fixed_length(name, save):
     features = np.arange(30, dtype="f4").reshape(10, 3)
     back = read(save(pa.table({"features": to_arrow(features)}), name))
     np.testing.assert_array_equal(to_numpy(back["features"]), features)
+
+
+def test_csv_has_no_room_for_vectors(save, tmp_path):
+    vectors = pa.array([[1.0, 2.0]], pa.list_(pa.float64(), 2))
+    with pytest.raises(ValueError, match="CSV has no room for lists, which features is"):
+        save(pa.table({"features": vectors}), "a.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_vector_is_an_error(save, tmp_path):
+    vectors = pa.array([[1.0, 2.0], None], pa.list_(pa.float64(), 2))
+    with pytest.raises(ValueError, match=r"1 of 2 arrays of one column.* missing; repair them"):
+        save(pa.table({"features": vectors}), "a.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_maps_are_refused(save, tmp_path):
+    maps = pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))
+    with pytest.raises(ValueError, match="awkward cannot hold a column of map"):
+        save(pa.table({"weights": maps}), "a.root")
+    assert not list(tmp_path.iterdir())
 
 
 class TestOthersRead:
@@ -117,6 +145,15 @@ class TestOthersWrote:
         (tmp_path / "a.csv").write_text("mass\n" + "1\n" * 2**20 + "1.5\n")
         with pytest.raises(ValueError, match=r"a.csv: .*write whole numbers as 1\.0"):
             read(tmp_path / "a.csv")
+
+    def test_views_of_text_as_polars_writes_them(self, tmp_path, save):
+        text = pa.array(["mu", None, "el"], pa.string_view())
+        of_places = pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["a", "b"]))
+        kind = pa.dictionary(pa.int64(), pa.string_view())
+        table = pa.table({"channel": text, "era": of_places.cast(kind)})
+        pyarrow.feather.write_feather(table, tmp_path / "a.arrow", compression="uncompressed")
+        back = read(save(read(tmp_path / "a.arrow"), "b.h5"))
+        assert back.to_pydict() == {"channel": ["mu", "", "el"], "era": ["a", "b", "a"]}
 
     def test_npz(self, tmp_path):
         np.savez_compressed(
@@ -339,6 +376,7 @@ def test_kinds_that_a_format_has_no_room_for(name, kind, tmp_path):
         pa.array([1, None, 3]),
         pa.array([True, False, None]),
         pa.array([[1, 2], [], [None]]),
+        pa.array([1, None, 3]).dictionary_encode(),
     ],
 )
 def test_missing_whole_numbers_do_not_become_others(name, column, tmp_path, save):

@@ -118,8 +118,10 @@ def test_stray_text_in_a_column_of_numbers(tmp_path):
         read_sample(scan(path), SOURCE | ALL)
     with pytest.raises(ValueError, match=r"mass is '-' in row 42 of .*a.csv"):
         read_sample(scan(path), SOURCE | ALL | {"score": ["mass"], "protected": ["tagger"]})
-    with pytest.raises(ValueError, match="'mass / 2' cannot be computed: mass is text"):
+    with pytest.raises(ValueError, match=r"'mass / 2' cannot be .* '-' in row 42 of a.csv, a num"):
         read_sample(scan(path), SOURCE | ALL | {"protected": ["mass / 2"]})
+    with pytest.raises(ValueError, match=r"compared with a number; mass is '-' in row 42 of a"):
+        read_sample(scan(path), SOURCE | ALL | {"protected": ["tagger"], "selection": "mass > 2"})
 
 
 def test_text_has_few_values(save):

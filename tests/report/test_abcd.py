@@ -74,3 +74,11 @@ def test_an_attribute_that_is_not_there(spline, attribute):
     events = Events.prepare(spline, second, first, None, None, None, 20)
     with pytest.raises(ValueError, match=r"abcd is .*; expected the attribute .*one of protected"):
         abcd_section(events, attribute)
+
+
+def test_is_asked_for_in_vain_before_pictures_are_drawn(spline, tmp_path, monkeypatch):
+    monkeypatch.setattr("unsculpt.report.write.pictures", lambda *_: pytest.fail("drawn"))
+    first, second, _ = draw(1000, 0, seed=2)
+    with pytest.raises(ValueError, match="abcd is 'mass'"):
+        us.report.write_report(tmp_path / "a.html", spline, second, first, abcd="mass")
+    assert not list(tmp_path.iterdir())

@@ -27,6 +27,7 @@ from unsculpt.cli.shared import (
     SignalFiles,
     SomeEvents,
     explained,
+    not_empty,
     print_json,
     warn_of_low_auc,
 )
@@ -60,6 +61,7 @@ def check(
     background: Annotated[
         str | None,
         typer.Option(
+            callback=not_empty,
             metavar="EXPR",
             help="Events for which this holds are background, such as 'label == 0'.",
             rich_help_panel=EVENTS,
@@ -71,7 +73,10 @@ def check(
     weight: Annotated[
         str | None,
         typer.Option(
-            metavar="EXPR", help="The event weights, all positive.", rich_help_panel=EVENTS
+            callback=not_empty,
+            metavar="EXPR",
+            help="The event weights, all positive.",
+            rich_help_panel=EVENTS,
         ),
     ] = None,
     strength: Annotated[

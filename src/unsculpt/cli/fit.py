@@ -35,6 +35,7 @@ from unsculpt.cli.shared import (
     check_file,
     cluster_if_any,
     explained,
+    not_empty,
     print_json,
     some_signal,
     warn_of_low_auc,
@@ -84,6 +85,7 @@ def fit(
     background: Annotated[
         str | None,
         typer.Option(
+            callback=not_empty,
             metavar="EXPR",
             help="Events for which this holds are background, such as 'label == 0'. By default all "
             "selected ones are.",
@@ -96,12 +98,16 @@ def fit(
     weight: Annotated[
         str | None,
         typer.Option(
-            metavar="EXPR", help="The event weights, of either sign.", rich_help_panel=EVENTS
+            callback=not_empty,
+            metavar="EXPR",
+            help="The event weights, of either sign.",
+            rich_help_panel=EVENTS,
         ),
     ] = None,
     blind: Annotated[
         str | None,
         typer.Option(
+            callback=not_empty,
             metavar="EXPR",
             help="Do not look at these events, such as '70 < mass < 100'. The map bridges the gap.",
             rich_help_panel=EVENTS,
@@ -153,6 +159,7 @@ def fit(
     fold_by: Annotated[
         str | None,
         typer.Option(
+            callback=not_empty,
             metavar="EXPR",
             help="Tell the fold of an event by the remainder of this whole number, such as the "
             "event number. By default it is the row.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -32,9 +33,11 @@ from unsculpt.cli.shared import (
     SignalFiles,
     SomeEvents,
     check_file,
+    check_folder,
     explained,
     know_folds,
     load_decorrelator,
+    not_empty,
     print_json,
     said,
     some_signal,
@@ -85,6 +88,7 @@ def report(
     score: Annotated[
         str | None,
         typer.Option(
+            callback=not_empty,
             metavar="EXPR",
             help="The score in these files, if its name is not that of the fit.",
             rich_help_panel=EVENTS,
@@ -94,6 +98,7 @@ def report(
     background: Annotated[
         str | None,
         typer.Option(
+            callback=not_empty,
             metavar="EXPR",
             help="Events for which this holds are background, if that is not what it was in the "
             "fit.",
@@ -107,6 +112,7 @@ def report(
     weight: Annotated[
         str | None,
         typer.Option(
+            callback=not_empty,
             metavar="EXPR",
             help="The event weights in these files, if their name is not that of the fit.",
             rich_help_panel=EVENTS,
@@ -184,6 +190,10 @@ def report(
       unsculpt report second.unsculpt test.root --abcd first_score
     """  # noqa: D301
     check_file(output, ".html")
+    folder = figures or str(Path(output).with_suffix("")) + "-figures"
+    check_folder(folder, "--figures")
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise typer.BadParameter(f"{folder} is not a folder", param_hint="--figures")
     edges = _bins(bins)
     start = time.perf_counter()
     here = {
@@ -203,7 +213,8 @@ def report(
         stream = files.scan_samples(events or [], background_files or [], signal_files or [])
         measured = files.scan_samples(data, [], []) if data else None
         of_data = measured.locations if measured else []
-        keep_inputs(output, model, *(one.path for one in (*stream.locations, *of_data)))
+        read = [model, *(others or []), *(one.path for one in (*stream.locations, *of_data))]
+        keep_inputs(output, *read)
 
         fitted = load_decorrelator(model)
         remembered = fitted.source_ or {}
@@ -238,7 +249,6 @@ def report(
 
         from unsculpt.report import write_report
 
-        folder = figures or str(Path(output).with_suffix("")) + "-figures"
         numbers = write_report(
             output,
             models if others else fitted,

@@ -27,6 +27,14 @@ EXIT_CODES = (
 EVENTS, METHOD, OUTPUT, CLUSTER = "Events", "Method", "Output", "Cluster"
 PAGE = "What the page shows"
 
+
+def not_empty(text: str | None) -> str | None:
+    """Refuse an expression of nothing, as of a shell variable that is not set."""
+    if text is not None and not text.strip():
+        raise typer.BadParameter("is empty; give an expression, or leave the option away")
+    return text
+
+
 FILES = "Files of events, patterns in quotes, trees in files: a.root 'run*.parquet' b.root:Events."
 Events = Annotated[list[str], typer.Argument(metavar="EVENTS", help=FILES)]
 SomeEvents = Annotated[
@@ -35,6 +43,7 @@ SomeEvents = Annotated[
 Selection = Annotated[
     str | None,
     typer.Option(
+        callback=not_empty,
         metavar="EXPR",
         help="Look only at events for which this holds, such as 'pt > 350'.",
         rich_help_panel=EVENTS,
@@ -59,6 +68,7 @@ SignalFiles = Annotated[
 Signal = Annotated[
     str | None,
     typer.Option(
+        callback=not_empty,
         metavar="EXPR",
         help="Events for which this holds are signal, such as 'label == 1'.",
         rich_help_panel=EVENTS,
@@ -155,6 +165,7 @@ Workers = Annotated[
 FoldBy = Annotated[
     str | None,
     typer.Option(
+        callback=not_empty,
         metavar="EXPR",
         help="Tell a model with folds the fold of an event by this column, if the model does not "
         "know it.",
@@ -264,8 +275,9 @@ def explained(*, quiet: bool = False) -> Iterator[None]:
 
         with progress("Loading"):  # until the work itself says what it does
             yield
-    except (OSError, ValueError, ModuleNotFoundError) as error:
+    except (OSError, ValueError, ModuleNotFoundError, MemoryError, NotImplementedError) as error:
         words = re.sub(r"^\[Errno \d+\] ", "", " ".join(str(error).split()))
+        words = words or type(error).__name__
         typer.echo(f"Error: {printable(words)}", err=True)
         raise typer.Exit(1) from None
 
@@ -319,11 +331,14 @@ def check_file(output: str, *endings: str, option: str = "--output") -> None:
 
 
 def check_folder(output: str, option: str = "--output") -> None:
-    """Refuse a file in a folder that is not there, before the work."""
+    """Refuse a file in a folder that is not there or is read-only, before the work."""
     if "://" in output:
         raise typer.BadParameter(
             f"{output} is a URL, which can only be read; write to a file here", param_hint=option
         )
-    folder = os.path.dirname(output.rstrip("/")) or "."
+    path = re.sub(r"(\.\w+):[^:]*$", r"\1", output)  # what follows in a.h5:jets/all is inside
+    folder = os.path.dirname(path.rstrip("/")) or "."
     if not os.path.isdir(folder):
         raise typer.BadParameter(f"there is no folder {folder}", param_hint=option)
+    if not os.access(folder, os.W_OK):
+        raise typer.BadParameter(f"nothing can be written into {folder}", param_hint=option)

@@ -184,7 +184,10 @@ class _NewColumns:
             _new_name(score, events, model.ending) for score in self.scores
         ]
         if len(self.names) != len(self.scores):
-            raise ValueError(f"{len(self.names)} names for {len(self.scores)} scores")
+            raise ValueError(
+                f"got the names {', '.join(self.names)} for {len(self.scores)} new "
+                f"column{'s'[: len(self.scores) - 1]}; expected as many names as columns"
+            )
         self.models = [model]
         if variations:
             models, nominal = varied(model, variations), self.names
@@ -272,8 +275,8 @@ def _fold_by(text: str, columns: Sequence[str]) -> Expression:
         return parse(text, columns)
     except ValueError as error:
         raise ValueError(
-            f"the model tells the folds of events by {text}: {error}. Give the files that column; "
-            "for events that were not in the fit, any whole numbers will do"
+            f"the model tells the folds of events by {text}, which the files should have (for "
+            f"events that were not in the fit, any whole numbers will do): {error}"
         ) from None
 
 

@@ -1,11 +1,14 @@
-"""Columns of a table as arrays to compute with, and back."""
+"""Columns of a table as arrays to compute with, and back.
+
+Awkward is imported where there are lists or records: it takes a quarter of a second.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
-import awkward as ak
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -37,6 +40,11 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
     """Return a flat column as an array; what is missing becomes NaN, and text ""."""
     kind = column.type
     if pa.types.is_fixed_size_list(kind):
+        if column.null_count:
+            raise ValueError(
+                f"{column.null_count:,} of {len(column):,} arrays of one column, {kind}, are "
+                "missing; repair them, or write Parquet or Arrow"
+            )
         inner = pa.chunked_array([chunk.flatten() for chunk in column.chunks], kind.value_type)
         flat = to_numpy(inner)
         return flat.reshape(len(column), kind.list_size, *flat.shape[1:])
@@ -53,11 +61,19 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
 
 def to_awkward(column: pa.ChunkedArray) -> Any:
     """Return any column as an awkward array; what is missing becomes NaN, "" or an empty list."""
+    import awkward as ak
+
     if is_text(column.type):
         return ak.fill_none(ak.from_arrow(column), "")
     if not pa.types.is_nested(column.type) or pa.types.is_fixed_size_list(column.type):
         return ak.from_numpy(to_numpy(column))
-    array = ak.from_arrow(column)
+    try:
+        array = ak.from_arrow(column)
+    except NotImplementedError:
+        raise ValueError(
+            f"awkward cannot hold a column of {column.type}; expected numbers, text, lists or "
+            "records"
+        ) from None
     if pa.types.is_struct(column.type):
         return array
     array = ak.fill_none(array, [], axis=0)
@@ -73,7 +89,9 @@ def to_compute(column: pa.ChunkedArray) -> Any:
 
 def widen(values: Any) -> Any:
     """Return numbers with 64 bits, whole ones signed: differences of unsigned ones would wrap."""
-    if isinstance(values, ak.Array):
+    if is_awkward(values):
+        import awkward as ak
+
         if values.fields:
             return values
         dtype = widen(np.asarray(ak.flatten(values[:0], axis=None))).dtype
@@ -88,10 +106,12 @@ def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:
 
     Beside lists, a number of the event counts for each entry of its list.
     """
-    if not any(isinstance(value, ak.Array) for value in values):
+    if not any(map(is_awkward, values)):
         if any(value.ndim > 1 for value in values):
             raise ValueError("a column holds an array for each event; expected one number")
         return list(values), None
+    import awkward as ak
+
     try:
         together = ak.broadcast_arrays(*values)
     except ValueError:
@@ -99,6 +119,12 @@ def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:
     if any(array.fields or array.ndim != 2 for array in together):
         raise ValueError("a column holds records or lists of lists; expected numbers or lists")
     return [np.asarray(ak.flatten(array)) for array in together], ak.num(together[0])
+
+
+def is_awkward(value: Any) -> bool:
+    """Return whether a value has lists or records: is an array of awkward."""
+    awkward = sys.modules.get("awkward")
+    return awkward is not None and isinstance(value, awkward.Array)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -31,7 +31,17 @@ class ArrowSource(Typed):
 def source(path: AnyPath, inside: str) -> ArrowSource:
     """Look into a file."""
     with _opened(path) as file, pa.ipc.open_file(file) as reader:
-        return ArrowSource(path, reader.schema)
+        return ArrowSource(path, pa.schema(map(_without_view, reader.schema)))
+
+
+def _without_view(field: pa.Field) -> pa.Field:
+    """Return a column of text as one that can be computed with: polars writes views of it."""
+    kind = field.type
+    if pa.types.is_string_view(kind):
+        return field.with_type(pa.large_string())
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        return field.with_type(pa.dictionary(kind.index_type, pa.large_string(), kind.ordered))
+    return field
 
 
 def _opened(path: AnyPath) -> Any:

@@ -7,9 +7,11 @@ task whose worker died runs again elsewhere.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
+from multiprocessing import resource_tracker
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -48,12 +50,17 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> Itera
         with client:
             yield client
         return
+    # Ctrl-C in a terminal reaches all processes; this one ends the workers, which would complain.
+    resource_tracker.ensure_running()  # where it is started, signals come through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         cluster = LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         )
     except RuntimeError as error:
         raise OSError(f"the workers did not start: {error}; try again, or with fewer") from None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     with cluster, Client(cluster, set_as_default=False) as client:
         yield client
 

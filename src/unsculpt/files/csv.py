@@ -44,7 +44,7 @@ def source(path: AnyPath, inside: str) -> CsvSource:
 @contextmanager
 def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
     """Start a file; give the function that adds rows to it."""
-    flat_only(schema, "CSV")
+    flat_only(schema, "CSV", arrays=False)
     with pa.csv.CSVWriter(str(path), schema) as writer:
         yield writer.write_table
 

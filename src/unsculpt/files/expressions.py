@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import reduce
 from typing import Any, NamedTuple
 
-import awkward as ak
 import numpy as np
 import pyarrow as pa
 
-from unsculpt.files.arrays import is_text, to_compute, widen
-from unsculpt.files.functions import ARITHMETIC, COMPARISONS, CONDITIONS, FUNCTIONS
+from unsculpt.files.arrays import FILE, ROW, is_awkward, is_text, to_compute, to_numpy, widen
+from unsculpt.files.functions import ARITHMETIC, COMPARISONS, CONDITIONS, FUNCTIONS, where
 
 
 class Rows(NamedTuple):
@@ -43,6 +42,19 @@ class Rows(NamedTuple):
         if self.maybe is not None and pa.types.is_boolean(column.type):
             column = column.fill_null(self.maybe)
         return to_compute(column)
+
+    def stray(self, names: Iterable[str]) -> str:
+        """Say where a column of text has its first word among numbers, if one of these has."""
+        for name in (name for name in names if is_text(self.table[name].type)):
+            words = to_numpy(self.table[name])
+            odd = [i for i, word in enumerate(words.tolist()) if word and not is_number(word)]
+            if 0 < 2 * len(odd) < len(words) and ROW in self.table.column_names:
+                file, row = (self.table[place][odd[0]].as_py() for place in (FILE, ROW))
+                return (
+                    f"; {name} is {str(words[odd[0]])!r} in row {row + 1:,} of {file}, a number in "
+                    "most other rows"
+                )
+        return ""
 
 
 Compiled = Callable[[Rows], Any]
@@ -95,7 +107,9 @@ class Expression:
                 text = [name for name in self.columns if is_text(rows.table[name].type)]
                 # awkward has no words for a text beside lists of numbers.
                 what = (
-                    f"{' and '.join(text)} is text" if text else str(error) or "text is no number"
+                    f"{' and '.join(text)} is text{rows.stray(text)}"
+                    if text
+                    else str(error) or "text is no number"
                 )
                 raise ValueError(f"{self.text!r} cannot be computed: {what}") from None
         return np.full(len(rows.table), value) if getattr(value, "ndim", 0) == 0 else value
@@ -234,14 +248,12 @@ class _Parser:
             if text[0] != text[1]:
                 raise self.error(
                     f"{ast.unparse((left, right)[text.index(True)])!r} is text and compared with "
-                    "a number"
+                    f"a number{rows.stray(self.used)}"
                 )
             found = compare(*values)
             if rows.maybe is None or for_none:
                 return found
-            lists = any(isinstance(value, ak.Array) for value in values)
-            unknown = np.logical_or(*map(_missing, values))
-            return (ak.where if lists else np.where)(unknown, rows.maybe, found)
+            return where(np.logical_or(*map(_missing, values)), rows.maybe, found)
 
         return compute
 
@@ -276,7 +288,7 @@ class _Parser:
             raise self.error(f"there is no {name!r}{self.nearest(field, fields)}")
         values = records[field]
         # Of one record an event, not of a list of them, it is a column like any other.
-        return widen(values if values.fields or values.ndim > 1 else ak.to_numpy(values))
+        return widen(values if values.fields or values.ndim > 1 else values.to_numpy())
 
     @staticmethod
     def nearest(name: str, names: Any) -> str:
@@ -290,15 +302,26 @@ class _Parser:
 
 
 def _is_condition(value: Any) -> bool:
-    if isinstance(value, ak.Array):
-        return bool(np.asarray(ak.flatten(value, axis=None)).dtype == bool)
+    if is_awkward(value):
+        import awkward as ak
+
+        value = ak.flatten(value, axis=None)
     return bool(np.asarray(value).dtype == bool)
 
 
 def _holds_text(value: Any) -> bool:
-    if isinstance(value, ak.Array):
+    if is_awkward(value):
         return "string" in str(value.type)
     return np.asarray(value).dtype.kind in "US"
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is that of a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _missing(value: Any) -> Any:

@@ -163,6 +163,8 @@ def _refuse_gaps(table: pa.Table, location: Location) -> None:
         while pa.types.is_nested(values.type) and not pa.types.is_struct(values.type):
             values = pc.list_flatten(values)
         kind = values.type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
         if values.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
             raise ValueError(
                 f"{location.path} cannot hold {name}, a column of {kind} with missing values; "
@@ -182,10 +184,14 @@ def format_of(location: Location) -> Any:
     return import_module(f"unsculpt.files.{FORMATS[suffix]}")
 
 
-def flat_only(schema: pa.Schema, what: str) -> None:
-    """Refuse columns of lists where a format has no room for them."""
-    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
-    nested = [name for name in nested if not pa.types.is_fixed_size_list(schema.field(name).type)]
+def flat_only(schema: pa.Schema, what: str, *, arrays: bool = True) -> None:
+    """Refuse columns of lists, and arrays of fixed length, where a format has no room for them."""
+    nested = [
+        field.name
+        for field in schema
+        if pa.types.is_nested(field.type)
+        and not (arrays and pa.types.is_fixed_size_list(field.type))
+    ]
     if nested:
         raise ValueError(
             f"{what} has no room for lists, which {', '.join(nested)} "

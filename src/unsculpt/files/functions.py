@@ -8,13 +8,18 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-import awkward as ak
 import numpy as np
 
+from unsculpt.files.arrays import is_awkward
 
-def _where(condition: Any, yes: Any, no: Any) -> Any:
-    lists = any(isinstance(x, ak.Array) for x in (condition, yes, no))
-    return (ak.where if lists else np.where)(condition, yes, no)
+
+def where(condition: Any, yes: Any, no: Any) -> Any:
+    """Return one or the other, as a condition says."""
+    if any(map(is_awkward, (condition, yes, no))):
+        import awkward as ak
+
+        return ak.where(condition, yes, no)
+    return np.where(condition, yes, no)
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -40,7 +45,7 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     },
     "arctan2": (2, np.arctan2),
     "hypot": (2, np.hypot),
-    "where": (3, _where),
+    "where": (3, where),
     "min": (-2, lambda *values: reduce(np.minimum, values)),
     "max": (-2, lambda *values: reduce(np.maximum, values)),
 }

@@ -101,7 +101,7 @@ AnyPath = Path | Remote
 def readable(path: AnyPath) -> Iterator[Any]:
     """Give what libraries read from: the path of a file here, or the file elsewhere, opened."""
     if isinstance(path, Path):
-        yield path
+        yield path.absolute()  # pyarrow takes a:b.parquet for a URL
     else:
         with path.open() as file:
             yield file

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from unsculpt.files.arrays import FILE, ROW, side_by_side
-from unsculpt.files.expressions import parse
+from unsculpt.files.expressions import is_number, parse
 from unsculpt.files.location import Tables, locate
 from unsculpt.files.stream import Place, Stream
 from unsculpt.inputs import LARGEST, Columns, Floats, Mask, whole_numbers
@@ -116,7 +116,7 @@ def select(
     parts = list[list[NDArray[Any]]]()
     # So that there is something to join.
     nothing = Place(stream.locations[0], 0), stream.schema(own).empty_table()
-    for place, chunk in chain([nothing], stream.placed_chunks(own)):
+    for place, chunk in chain(stream.placed_chunks(own), [nothing]):
         table = place.mark(chunk)
         values = [expression(table) for expression in expressions]
         flat, counts = side_by_side([*values, *which.masks(table)])
@@ -178,7 +178,8 @@ class _Which:
             raise ValueError(
                 "some events are background as well as signal, by "
                 + " and ".join(
-                    repr(self.texts.get(r, "its files")) for r in ("background", "signal")
+                    repr(self.texts[role]) if role in self.texts else f"the files of {role}"
+                    for role in ("background", "signal")
                 )
             )
         return signal, background, doubt
@@ -199,7 +200,7 @@ class _Text:
             return
         values, first, counts = np.unique(column[present], return_index=True, return_counts=True)
         first = present[first]
-        number = np.array([_is_number(value) for value in values])
+        number = np.array([is_number(value) for value in values])
         mostly = 2 * counts[number].sum() > len(present)
         if mostly or name not in self.protected:
             at = int(min(first[~number], default=first.min()))
@@ -222,14 +223,6 @@ class _Text:
                     f"{where(at)} the last of them; expected numbers, or text of a few categories. "
                     f"If they are that, say so with --categorical {name}"
                 )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def joined(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) -> Sample:

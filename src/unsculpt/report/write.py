@@ -101,6 +101,8 @@ def write_report(
         test = CutTests(events)
         numbers = summary(events, efficiency, test)
         measured = None if data is None else Data.prepare(events, data)
+        # First of all pictures, though it is the last on the page: it may be asked for in vain.
+        closure = [] if abcd is None else [abcd_section(events, abcd)]
         advance(0, title="Drawing")
         drawn = []
         for picture in chain(
@@ -108,8 +110,7 @@ def write_report(
         ):
             drawn.append(picture)
             advance(0, title=f"Drawing, {len(drawn)} done")
-        if abcd is not None:
-            drawn.append(abcd_section(events, abcd))
+        drawn += closure
         advance(0, title="Writing the page")
         for picture in drawn:  # laid out once, not for each of its files
             if layout := picture.figure.get_layout_engine():

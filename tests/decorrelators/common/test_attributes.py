@@ -31,6 +31,13 @@ def test_by_range_alone_scales_to_it():
     np.testing.assert_allclose(features[:, 0], expected, atol=1e-12)
 
 
+def test_a_scale_is_not_called_categorical():
+    with pytest.raises(ValueError, match=r"1,000 values in 1,000 events; .* expected 10 events ea"):
+        learn(MASS, categorical=[0])
+    runs = np.repeat(np.arange(150), 10)
+    assert learn(runs, categorical=[0]).width == 150
+
+
 @pytest.mark.parametrize("by_range", [0.5, 1.0])
 def test_units_do_not_matter(by_range):
     gev, _ = learn(MASS, by_range=by_range).features(MASS, "raise")

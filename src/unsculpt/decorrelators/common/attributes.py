@@ -23,6 +23,9 @@ from unsculpt.inputs import (
 )
 from unsculpt.saving import Arrays, Json
 
+# More categories than this need so many events each: what has none of its own is no category.
+MANY, EACH = 100, 10
+
 
 @dataclass(frozen=True)
 class Continuous:
@@ -334,6 +337,11 @@ def _categories(column: NDArray[Any], name: str) -> list[Any]:
         raise ValueError(
             f"{name} is {values[0]!r} in all {len(column):,} events; "
             "there is nothing to decorrelate in a constant"
+        )
+    if len(values) > MANY and EACH * len(values) > len(column):
+        raise ValueError(
+            f"{name} has {len(values):,} values in {len(column):,} events; for so many categories "
+            f"expected {EACH} events each. If it is a scale, do not call it categorical"
         )
     return values
 
