@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
@@ -11,10 +12,11 @@ from sklearn.base import clone
 
 from unsculpt.decorrelators.base import Decorrelator, shaped
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
+from unsculpt.decorrelators.common.draws import Draws
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.reference import reference
 from unsculpt.decorrelators.move import check_movable, moved_score
-from unsculpt.inputs import Columns, Floats, in_order_of, protected_columns
+from unsculpt.inputs import Columns, Floats, in_order_of, protected_columns, whole_number
 from unsculpt.saving import Arrays, Json, packed, unpacked
 
 
@@ -68,6 +70,7 @@ class Morphing(Decorrelator):
             sample_weight: (n,), negative weights included.
         """
         check_movable(self.decorrelator)
+        whole_number(self.seed, "seed", 0)
         if not isinstance(self.to, dict) or not self.to:
             raise ValueError(f"to is {self.to!r}; expected a sample, such as {{'sample': 'data'}}")
         columns, table, weight = self._check_fit(scores, protected, sample_weight)
@@ -101,13 +104,14 @@ class Morphing(Decorrelator):
         for name, value in (place or {}).items():
             there[name] = np.full(len(columns), value)
             stays &= here[name] == value
-        rng, out = np.random.default_rng(self.seed), columns.copy()
+        draws, out = Draws.of(self.seed, columns, self.attributes_, here), columns.copy()
         for i, model in enumerate(self.models_):
             (at, _), (to, _) = (
                 model.attributes_.features(_with_earlier(table, given[:, :i]), None)
                 for table, given in ((here, columns), (there, out))
             )
-            out[:, i] = moved_score(model.cdfs_[0], columns[:, i], at, to, rng)
+            scatter = partial(draws.uniform, which=i)
+            out[:, i] = moved_score(model.cdfs_[0], columns[:, i], at, to, scatter)
             out[stays, i] = columns[stays, i]
         return shaped(out, marked, scores)
 

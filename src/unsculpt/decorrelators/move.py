@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from numbers import Real
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import ConditionalCDF, Decorrelator, ScoreDecorrelator, shaped
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.background import Background
+from unsculpt.decorrelators.common.draws import Draws
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.reference import BARYCENTRE, named, reference
 from unsculpt.decorrelators.common.tables import table_of
 from unsculpt.devices import in_threads
 from unsculpt.graph import Graph, Value
-from unsculpt.inputs import Floats
+from unsculpt.inputs import Floats, whole_number
 from unsculpt.saving import Arrays, Json, packed, unpacked
 
 PLACES = np.linspace(0, 1, 1025)  # of a score's coordinate, where a quantile function has nodes
@@ -27,6 +30,8 @@ LEVELS = np.union1d(PLACES, expit(np.linspace(-16, 16, 1025)))  # where a mean o
 
 QuantileFunction = tuple[Floats, Floats]
 """Levels, increasing, and the scores there."""
+Scatter = Callable[[NDArray[np.intp]], Floats]
+"""Gives a number from 0 to 1 for some of the events."""
 
 
 class Moved(Decorrelator):
@@ -47,7 +52,8 @@ class Moved(Decorrelator):
             they are, or "barycentre": the mean of the quantile functions over the attributes of
             the background, which changes scores the least of all that make them flat.
         amount: how far, on the straight line from the score (0) to where it goes (1).
-        seed: scatters the events of an atom over its share of the background; None does not.
+        seed: scatters the events of an atom over its share of the background; None does not. With
+            the scores and attributes of an event it fixes where this one goes, in any file.
 
     >>> from unsculpt import SplineDecorrelator
     >>> from unsculpt.datasets import toys
@@ -85,8 +91,10 @@ class Moved(Decorrelator):
         place, nowhere = self._reference()
         if self.amount == 0:
             return shaped(columns, marked | nowhere, scores)
-        rng = None if self.seed is None else np.random.default_rng(self.seed)
-        moved = [self._moved(i, x, features, place, rng) for i, x in enumerate(columns.T)]
+        draws = None
+        if self.seed is not None:
+            draws = Draws.of(self.seed, columns, self.attributes_, protected)
+        moved = [self._moved(i, x, features, place, draws) for i, x in enumerate(columns.T)]
         return shaped(np.column_stack(moved), marked | nowhere, scores)
 
     def _moved(
@@ -95,7 +103,7 @@ class Moved(Decorrelator):
         score: Floats,
         features: Floats,
         place: dict[str, Any] | None,
-        rng: np.random.Generator | None = None,
+        draws: Draws | None = None,
         higher: float = 0.0,
     ) -> Floats:
         """Return one of the scores where it goes, at these coordinates, from a higher level."""
@@ -105,7 +113,8 @@ class Moved(Decorrelator):
             there = placed(self.attributes_, features, place or {})
         else:
             there = self._functions(place)[which]
-        moved = moved_score(cdf, score, features, there, rng, higher)
+        scatter = partial(draws.uniform, which=which) if draws else None
+        moved = moved_score(cdf, score, features, there, scatter, higher)
         # Each term keeps the order, to the last bit.
         return (1 - self.amount) * score + self.amount * moved
 
@@ -163,6 +172,8 @@ class Moved(Decorrelator):
             raise ValueError(
                 f"amount is {amount!r}; expected a number from 0, where nothing moves, to 1"
             )
+        if self.seed is not None:
+            whole_number(self.seed, "seed", 0)
 
     def _reference(self) -> tuple[dict[str, Any] | None, bool]:
         return reference(self.to, self.attributes_, self.outside)
@@ -252,7 +263,7 @@ def check_movable(model: Any) -> None:
         raise ValueError(
             f"a {type(model).__name__} does not know the whole distribution of a score, which a "
             "move needs; take a SplineDecorrelator, a FlowDecorrelator or a continuous "
-            "QuantileDecorrelator"
+            "QuantileDecorrelator. Chain, CrossFit and TableDecorrelator go around what moves"
         )
     if not getattr(model, "continuous", True):
         raise ValueError(
@@ -266,7 +277,7 @@ def moved_score(
     score: Floats,
     features: Floats,
     to: Floats | QuantileFunction,
-    rng: np.random.Generator | None = None,
+    scatter: Scatter | None = None,
     higher: float = 0.0,
 ) -> Floats:
     """Return the scores elsewhere that have the levels these have here.
@@ -276,14 +287,14 @@ def moved_score(
         score: (n,).
         features: coordinates of the attributes here, (n, f).
         to: coordinates elsewhere, (n, f), or the quantile function there.
-        rng: of the levels of atoms; None for the middle of their jump.
+        scatter: gives the levels of atoms in their jump; None for its middle.
         higher: is added to the levels, to see what an error of them does.
     """
     low, high = cdf.range
     inside = np.clip(score, low, high)
     level = in_threads(cdf.cdf, inside, features)
-    if rng is not None:
-        level = _scattered(cdf, inside, features, level, rng)
+    if scatter is not None:
+        level = _scattered(cdf, inside, features, level, scatter)
     if higher:
         level = np.clip(level + higher, 0, 1)
     if isinstance(to, np.ndarray):
@@ -371,11 +382,11 @@ def _jumps(cdf: ConditionalCDF, atoms: Floats, features: Floats) -> tuple[Floats
 
 
 def _scattered(
-    cdf: ConditionalCDF, score: Floats, features: Floats, level: Floats, rng: np.random.Generator
+    cdf: ConditionalCDF, score: Floats, features: Floats, level: Floats, scatter: Scatter
 ) -> Floats:
     """Return the levels with those of atoms drawn from their jumps."""
     rows = np.flatnonzero(np.isin(score, _atoms(cdf)))
     low, high = _jumps(cdf, score[rows], features[rows])
     level = level.copy()
-    level[rows] = low + (high - low) * rng.uniform(size=len(rows))
+    level[rows] = low + (high - low) * scatter(rows)
     return level
