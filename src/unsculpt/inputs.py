@@ -83,6 +83,17 @@ def column(values: Any, name: str, length: int | None = None, of: str = "scores"
     return array
 
 
+def none_missing(column: NDArray[Any], name: str, what: str = "events") -> None:
+    """Refuse categories that are missing: None, NaN and their like."""
+    # The values that are not equal to themselves.
+    missing = np.array([value is None or (value == value) is not True for value in column.tolist()])
+    if missing.any():
+        raise ValueError(
+            f"{name} is missing in {missing.sum():,} of {len(column):,} {what}; "
+            "remove those or give them a category"
+        )
+
+
 def score_columns(scores: Any, name: str) -> Floats:
     """Return the scores as finite columns, (n, k)."""
     table = named_columns(scores)
