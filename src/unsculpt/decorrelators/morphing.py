@@ -15,9 +15,19 @@ from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.draws import Draws
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.reference import reference
-from unsculpt.decorrelators.move import check_movable, moved_score
+from unsculpt.decorrelators.move import (
+    atoms_of,
+    check_movable,
+    jump_graph,
+    moved_score,
+    placed,
+    placed_graph,
+)
+from unsculpt.graph import Graph, Input, Value
 from unsculpt.inputs import Columns, Floats, in_order_of, protected_columns, whole_number
 from unsculpt.saving import Arrays, Json, packed, unpacked
+
+RANDOM = Input(expression="a random number, evenly from 0 to 1")
 
 
 class Morphing(Decorrelator):
@@ -147,6 +157,29 @@ class Morphing(Decorrelator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "models_")
 
+    def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
+        place, _ = reference(self.to, self.attributes_, "raise")
+        own, mark = self.attributes_.graph(graph, protected, self.outside)
+        # Ones where the categories of the sample are.
+        sample = placed(self.attributes_, np.zeros((1, self.attributes_.width)), place or {})
+        stays = own @ sample.T > sample.sum() - 0.5
+        out: list[Value] = []
+        for i, (model, score) in enumerate(zip(self.models_, scores, strict=True)):
+            cdf, attributes = model.cdfs_[0], model.attributes_
+            at, moved = (
+                attributes.graph(graph, [*protected, *earlier], None)[0]
+                for earlier in (scores[:i], out)
+            )
+            to = placed_graph(graph, attributes, moved, place or {})
+            inside = score.clip(*cdf.range)
+            level = cdf.graph(graph, inside, at)
+            if len(atoms_of(cdf)):
+                low, high = jump_graph(graph, cdf, inside, at)
+                level = low + _random(graph, i) * (high - low)
+            there = cdf.inverse_graph(graph, level, to) + (score - inside)
+            out.append(graph.where(stays, score, there))
+        return out if mark is None else [score + mark for score in out]
+
     def _state(self) -> tuple[Arrays, Json]:
         arrays: Arrays = {}
         models = []
@@ -168,6 +201,14 @@ class Morphing(Decorrelator):
         ]
         self.one_column_ = metadata["one_column"]
         self.decorrelator = clone(self.models_[0])
+
+
+def _random(graph: Graph, i: int) -> Value:
+    """Return the random number of a variable, an input that all folds share."""
+    name = f"random_{i}"
+    if graph.inputs.get(name) is not RANDOM:
+        return graph.input(name, RANDOM)
+    return graph.add("Unsqueeze", Value(graph, name), axes=[1])
 
 
 def _with_earlier(table: Columns, variables: Floats) -> Columns:

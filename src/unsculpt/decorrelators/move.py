@@ -19,7 +19,6 @@ from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.draws import Draws
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.reference import BARYCENTRE, named, reference
-from unsculpt.decorrelators.common.tables import table_of
 from unsculpt.devices import in_threads
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats, whole_number
@@ -212,30 +211,13 @@ class Moved(Decorrelator):
             inside = score.clip(*cdf.range)
             level = cdf.graph(graph, inside, features)
             if self._keeps_some(place):
-                moved = self._inverse_graph(graph, cdf, level, features, place or {})
+                there = placed_graph(graph, self.attributes_, features, place or {})
+                moved = cdf.inverse_graph(graph, level, there)
             else:
                 levels, values = self._functions(place)[i]
                 moved = graph.interpolate([(levels, level.clip(levels[0], levels[-1]))], values)
             out.append((1 - self.amount) * score + self.amount * (moved + (score - inside)))
         return out if mark is None else [score + mark for score in out]
-
-    def _inverse_graph(
-        self, graph: Graph, cdf: Any, level: Value, features: Value, place: dict[str, Any]
-    ) -> Value:
-        """Return the score at a level where some attributes are elsewhere, as steps of a graph."""
-        table = table_of(cdf)
-        if table is None:
-            raise ValueError(
-                f"to is {self.to!r}, which keeps some of {self.attributes_.names} where they are; "
-                "a program needs a table for that, which this method does not make of these "
-                "attributes. A SplineDecorrelator does; or name all attributes"
-            )
-        # What stays has no value here yet.
-        there = placed(self.attributes_, np.full((1, self.attributes_.width), np.nan), place)
-        stays = np.isnan(there)
-        return table.inverse_graph(
-            graph, level, features * stays.astype(float) + np.where(stays, 0, there)
-        )
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, fitted = packed(self.decorrelator, "moved")
@@ -315,7 +297,7 @@ def quantile_function(cdf: ConditionalCDF, at: Background) -> QuantileFunction:
     nodes = getattr(getattr(cdf, "table", None) or cdf, "score", np.empty(0))
     places = coordinate.inverse(np.concatenate([PLACES, nodes]))
     scores = np.unique(np.concatenate([coordinate.quantiles, places]).clip(*cdf.range))
-    atoms = _atoms(cdf)
+    atoms = atoms_of(cdf)
     where = np.concatenate([scores, atoms, atoms])
     mean = np.zeros(len(LEVELS))
     for point, weight in zip(at.features, at.weight, strict=True):
@@ -358,6 +340,25 @@ def placed(attributes: ProtectedAttributes, features: Floats, values: dict[str, 
     return out
 
 
+def placed_graph(
+    graph: Graph, attributes: ProtectedAttributes, features: Value, values: dict[str, Any]
+) -> Value:
+    """Return the same, of attributes at one value, as steps of a graph."""
+    # What stays has no value here yet.
+    there = placed(attributes, np.full((1, attributes.width), np.nan), values)
+    stays = np.isnan(there)
+    return features * stays.astype(float) + np.where(stays, 0, there)
+
+
+def jump_graph(graph: Graph, cdf: ConditionalCDF, score: Value, features: Value) -> list[Value]:
+    """Return the levels at which the jump of an atom starts and ends; of others, both their own."""
+    atoms = atoms_of(cdf)
+    nearest = graph.count_below(np.nextafter(atoms[1:], -np.inf), score)
+    at_atom = graph.take(atoms, nearest).equals(score)
+    ends = (graph.take(np.nextafter(atoms, end), nearest) for end in (-np.inf, np.inf))
+    return [cdf.graph(graph, graph.where(at_atom, end, score), features) for end in ends]
+
+
 def _background(model: Any) -> Background:
     background: Background | None = getattr(model, "background_", None)
     if background is None:
@@ -368,7 +369,7 @@ def _background(model: Any) -> Background:
     return background
 
 
-def _atoms(cdf: ConditionalCDF) -> Floats:
+def atoms_of(cdf: ConditionalCDF) -> Floats:
     """Return the scores that many events share."""
     knots, start, end = cdf.coordinate.steps
     return knots[end > start]
@@ -385,7 +386,7 @@ def _scattered(
     cdf: ConditionalCDF, score: Floats, features: Floats, level: Floats, scatter: Scatter
 ) -> Floats:
     """Return the levels with those of atoms drawn from their jumps."""
-    rows = np.flatnonzero(np.isin(score, _atoms(cdf)))
+    rows = np.flatnonzero(np.isin(score, atoms_of(cdf)))
     low, high = _jumps(cdf, score[rows], features[rows])
     level = level.copy()
     level[rows] = low + (high - low) * scatter(rows)

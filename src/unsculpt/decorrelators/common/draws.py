@@ -48,7 +48,7 @@ class Draws:
         # Of events that agree in all that is known, the others draw from one generator.
         _, first = np.unique(keys, return_index=True)
         again = np.delete(np.arange(len(rows)), first)
-        rng = np.random.default_rng([self.seed, which, crc32(bits)])
+        rng = np.random.default_rng([self.seed, which, crc32(bits.tobytes())])
         keys[again] = rng.integers(2**64, size=len(again), dtype=np.uint64)
         return np.asarray((keys >> np.uint64(11)) * 2.0**-53)
 
