@@ -79,8 +79,19 @@ def test_correctionlib_keeps_the_level(spline, events, tmp_path):
     assert np.all(off | (np.abs(level - exact) <= 0.01))
 
 
+def test_a_spike_is_scattered(spline, events, tmp_path):
+    model = us.Moved(spline, to={"sample": "data"}, seed=3)
+    score, table = events
+    rows = np.flatnonzero(score == 0)
+    random = np.full(1_000, 0.5)  # it touches no event beside the spike
+    random[rows] = Draws.of(3, score[:, None], spline.attributes_, table).uniform(rows, 0)
+    columns = {"score": score, **table, "random_0": random}
+    (found,) = run(model, columns, tmp_path)
+    np.testing.assert_allclose(found, moved(model, events), rtol=1e-8, atol=1e-8)
+
+
 def test_no_random_numbers_and_nowhere(spline, events, tmp_path):
-    with pytest.raises(ValueError, match="no random numbers"):
+    with pytest.raises(ValueError, match="draws no random numbers"):
         to_correctionlib(us.Moved(spline, {"sample": "data"}, seed=1), tmp_path / "moved.json")
     spline = us.SplineDecorrelator(outside="nan").fit(events[0], events[1]["mass"])
     model = us.Moved(spline, to=5000.0)
@@ -126,11 +137,10 @@ def two_variables(events, seed):
 def columns_of(x, table):
     """What a program of a morphing takes, with the random numbers that Python has."""
     attributes = ProtectedAttributes.learn(table, np.ones(len(x)), ["sample"])
-    random = np.full(len(x), np.nan)
-    rows = np.flatnonzero(x[:, 1] == 0)
+    random, rows = np.full(len(x), 0.5), np.flatnonzero(x[:, 1] == 0)
     random[rows] = Draws.of(0, x, attributes, table).uniform(rows, 1)
     scores = {"score_0": x[:, 0], "score_1": x[:, 1]}
-    return {**scores, **table, "random_1": np.where(np.isnan(random), 0.5, random)}
+    return {**scores, **table, "random_1": random}
 
 
 @pytest.fixture(scope="module", params=["spline", "flow"])
@@ -178,5 +188,5 @@ def test_folds_share_their_random_numbers(tmp_path):
 
 
 def test_correctionlib_takes_no_chain_of_variables(morphing, tmp_path):
-    with pytest.raises(ValueError, match="correctionlib needs one conditional CDF"):
+    with pytest.raises(ValueError, match="correctionlib needs a conditional CDF in a table"):
         to_correctionlib(morphing, tmp_path / "m.json")

@@ -16,18 +16,15 @@ from unsculpt.decorrelators.common.draws import Draws
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.reference import reference
 from unsculpt.decorrelators.move import (
-    atoms_of,
     check_movable,
-    jump_graph,
+    level_graph,
     moved_score,
     placed,
     placed_graph,
 )
-from unsculpt.graph import Graph, Input, Value
+from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Columns, Floats, in_order_of, protected_columns, whole_number
 from unsculpt.saving import Arrays, Json, packed, unpacked
-
-RANDOM = Input(expression="a random number, evenly from 0 to 1")
 
 
 class Morphing(Decorrelator):
@@ -172,10 +169,7 @@ class Morphing(Decorrelator):
             )
             to = placed_graph(graph, attributes, moved, place or {})
             inside = score.clip(*cdf.range)
-            level = cdf.graph(graph, inside, at)
-            if len(atoms_of(cdf)):
-                low, high = jump_graph(graph, cdf, inside, at)
-                level = low + _random(graph, i) * (high - low)
+            level = level_graph(graph, cdf, inside, at, i)
             there = cdf.inverse_graph(graph, level, to) + (score - inside)
             out.append(graph.where(stays, score, there))
         return out if mark is None else [score + mark for score in out]
@@ -201,14 +195,6 @@ class Morphing(Decorrelator):
         ]
         self.one_column_ = metadata["one_column"]
         self.decorrelator = clone(self.models_[0])
-
-
-def _random(graph: Graph, i: int) -> Value:
-    """Return the random number of a variable, an input that all folds share."""
-    name = f"random_{i}"
-    if graph.inputs.get(name) is not RANDOM:
-        return graph.input(name, RANDOM)
-    return graph.add("Unsqueeze", Value(graph, name), axes=[1])
 
 
 def _with_earlier(table: Columns, variables: Floats) -> Columns:

@@ -20,12 +20,14 @@ from unsculpt.decorrelators.common.draws import Draws
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.reference import BARYCENTRE, named, reference
 from unsculpt.devices import in_threads
-from unsculpt.graph import Graph, Value
+from unsculpt.graph import Graph, Input, Value
 from unsculpt.inputs import Floats, whole_number
 from unsculpt.saving import Arrays, Json, packed, unpacked
 
 PLACES = np.linspace(0, 1, 1025)  # of a score's coordinate, where a quantile function has nodes
 LEVELS = np.union1d(PLACES, expit(np.linspace(-16, 16, 1025)))  # where a mean of several has them
+
+RANDOM = Input(expression="a random number, evenly from 0 to 1")
 
 QuantileFunction = tuple[Floats, Floats]
 """Levels, increasing, and the scores there."""
@@ -177,12 +179,6 @@ class Moved(Decorrelator):
     def _reference(self) -> tuple[dict[str, Any] | None, bool]:
         return reference(self.to, self.attributes_, self.outside)
 
-    def _place_of_program(self) -> tuple[dict[str, Any] | None, bool]:
-        self._check_parameters()
-        if self.seed is not None:
-            raise ValueError("other programs have no random numbers; export it with seed=None")
-        return self._reference()
-
     def _keeps_some(self, reference: dict[str, Any] | None) -> bool:
         """Whether attributes stay where they are, so that each event goes to a place of its own."""
         return reference is not None and len(reference) < len(self.attributes_.attributes)
@@ -202,14 +198,16 @@ class Moved(Decorrelator):
         return list(known[2])
 
     def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
-        place, nowhere = self._place_of_program()
+        self._check_parameters()
+        place, nowhere = self._reference()
         features, mark = self.attributes_.graph(graph, protected, self.outside)
         if nowhere:
             mark = graph.constant(np.nan)
         out = []
         for i, (cdf, score) in enumerate(zip(self.decorrelator.cdfs_, scores, strict=True)):
             inside = score.clip(*cdf.range)
-            level = cdf.graph(graph, inside, features)
+            drawn = None if self.seed is None else i
+            level = level_graph(graph, cdf, inside, features, drawn)
             if self._keeps_some(place):
                 there = placed_graph(graph, self.attributes_, features, place or {})
                 moved = cdf.inverse_graph(graph, level, there)
@@ -350,13 +348,28 @@ def placed_graph(
     return features * stays.astype(float) + np.where(stays, 0, there)
 
 
-def jump_graph(graph: Graph, cdf: ConditionalCDF, score: Value, features: Value) -> list[Value]:
-    """Return the levels at which the jump of an atom starts and ends; of others, both their own."""
+def level_graph(
+    graph: Graph, cdf: ConditionalCDF, score: Value, features: Value, drawn: int | None
+) -> Value:
+    """Return the levels of scores as steps of a graph.
+
+    Those of atoms are drawn by a random number of the event, the input of this number.
+    """
     atoms = atoms_of(cdf)
+    if drawn is None or not len(atoms):
+        return cdf.graph(graph, score, features)
     nearest = graph.count_below(np.nextafter(atoms[1:], -np.inf), score)
     at_atom = graph.take(atoms, nearest).equals(score)
     ends = (graph.take(np.nextafter(atoms, end), nearest) for end in (-np.inf, np.inf))
-    return [cdf.graph(graph, graph.where(at_atom, end, score), features) for end in ends]
+    low, high = (cdf.graph(graph, graph.where(at_atom, end, score), features) for end in ends)
+    return low + _random(graph, f"random_{drawn}") * (high - low)
+
+
+def _random(graph: Graph, name: str) -> Value:
+    """Return a random number of the event, which is one input for all folds."""
+    if graph.inputs.get(name) is not RANDOM:
+        return graph.input(name, RANDOM)
+    return graph.add("Unsqueeze", Value(graph, name), axes=[1])
 
 
 def _background(model: Any) -> Background:

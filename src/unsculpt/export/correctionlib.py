@@ -107,7 +107,7 @@ def _table(cdf: Any) -> TableCDF | TensorCDF:
     table = table_of(cdf)
     if table is None:
         raise ValueError(
-            "correctionlib needs one conditional CDF in a table, which this model does not make of "
+            "correctionlib needs a conditional CDF in a table, which this model does not make of "
             "these attributes; ONNX takes it, and a C++ header (.hpp)"
         )
     return table
@@ -118,7 +118,9 @@ def _moved(
 ) -> Content:
     """The coordinates of the attributes, and the grids over these and the score."""
     model = models["nominal"]
-    place, nowhere = model._place_of_program()
+    if model.seed is not None:
+        raise ValueError("correctionlib draws no random numbers; export it with seed=None")
+    place, nowhere = model._reference()
     if nowhere:
         return formula("sqrt(-1)", score)
 
