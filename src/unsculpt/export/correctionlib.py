@@ -107,7 +107,7 @@ def _table(cdf: Any) -> TableCDF | TensorCDF:
     table = table_of(cdf)
     if table is None:
         raise ValueError(
-            "correctionlib needs a conditional CDF in a table, which this model does not make of "
+            "correctionlib needs a conditional CDF in a table, which this method does not make of "
             "these attributes; ONNX takes it, and a C++ header (.hpp)"
         )
     return table
