@@ -201,3 +201,11 @@ def test_counts_that_no_fit_takes():
         abcd.pyhf_workspace(empty)
     with pytest.raises(ValueError, match="signal has 3 events but the regions has 4"):
         abcd.pyhf_workspace(abcd.closure(*FOUR), [1, 2, 3])
+
+
+@pytest.mark.parametrize("count", [abcd.closure_map, lambda *x, **w: abcd.closure(*x, CUTS, **w)])
+def test_no_events_and_weights_that_cancel(count):
+    with pytest.raises(ValueError, match="first is empty; expected at least one event"):
+        count([], [])
+    with pytest.raises(ValueError, match="sample_weight sums to -2 over 4 events"):
+        count([0, 0, 2, 2], [0, 2, 0, 2], sample_weight=[-3, -1, 1, 1])

@@ -17,7 +17,9 @@ from unsculpt.inputs import column, in_order_of, numbers, protected_columns, sco
         ([[1, 2], [3]], "x cannot be read as an array"),
         ([1.0, None], "x is NaN or infinite in 1 of 2 events"),
         ([1.0, 1e200], "x is NaN or infinite in 1 of 2 events"),
+        ([[np.nan, np.nan], [1.0, 2.0], [3.0, np.inf]], "x is NaN or infinite in 2 of 3 events"),
         (np.ma.array([1.0, 2.0], mask=[True, False]), "x is masked in 1 of 2 events"),
+        (np.ma.array(np.ones((2, 3)), mask=[[1, 1, 0], [0, 0, 0]]), "x is masked in 1 of 2 events"),
     ],
 )
 def test_what_is_no_number(values, message):

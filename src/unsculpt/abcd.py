@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unsculpt.inputs import Floats, Mask, check_fraction, column, weight_column
+from unsculpt.inputs import Floats, Mask, check_fraction, column, event_weights, not_empty
 from unsculpt.metrics.separation import highest_cuts
 
 REGIONS = "ABCD"
@@ -251,8 +251,9 @@ def _events(
     first: ArrayLike, second: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[Floats, Floats, Floats]:
     one = column(first, "first")
+    not_empty(one, "first")
     two = column(second, "second", len(one), "first")
-    return one, two, weight_column(sample_weight, len(one), "first")
+    return one, two, event_weights(sample_weight, len(one), "first")
 
 
 def _count(one: Mask, two: Mask, weight: Floats) -> Regions:

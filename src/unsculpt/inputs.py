@@ -40,14 +40,21 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
             f"{name} cannot be read as an array ({error}); pass one value per event, none missing"
         ) from None
     if isinstance(array, np.ma.MaskedArray):
-        hidden = np.count_nonzero(np.ma.getmaskarray(array))
-        if hidden:
+        hidden = np.ma.getmaskarray(array)
+        if hidden.any():
             raise ValueError(
-                f"{name} is masked in {hidden:,} of {array.size:,} events; leave those out, or "
-                "fill them with what they should be"
+                f"{name} is masked in {_events_with(hidden)}; leave those out, or fill them with "
+                "what they should be"
             )
         array = array.data
     return np.asarray(array)
+
+
+def _events_with(entries: Mask) -> str:
+    """Return how many events have one of these entries, in words."""
+    entries = np.atleast_1d(entries)
+    events = entries.any(axis=tuple(range(1, entries.ndim)))
+    return f"{events.sum():,} of {len(events):,} events"
 
 
 def numbers(values: Any, name: str) -> Floats:
@@ -65,10 +72,10 @@ def numbers(values: Any, name: str) -> Floats:
         raise ValueError(f"{name} holds {what} such as {first!r}; expected numbers") from None
     # Beyond this magnitude the difference of two values may overflow.
     if not (floats.min() > -LARGEST and floats.max() < LARGEST):
-        bad = np.count_nonzero(~(np.abs(floats) < LARGEST))
+        bad = _events_with(~(np.abs(floats) < LARGEST))
         raise ValueError(
-            f"{name} is NaN or infinite in {bad:,} of {floats.size:,} events ({LARGEST:g} and "
-            "beyond count as infinite); remove or repair those first"
+            f"{name} is NaN or infinite in {bad} ({LARGEST:g} and beyond count as infinite); "
+            "remove or repair those first"
         )
     return floats
 
@@ -81,6 +88,17 @@ def column(values: Any, name: str, length: int | None = None, of: str = "scores"
     if length is not None:
         same_length(length, of, **{name: len(array)})
     return array
+
+
+def none_missing(column: NDArray[Any], name: str, what: str = "events") -> None:
+    """Refuse categories that are missing: None, NaN and their like."""
+    # The values that are not equal to themselves.
+    missing = np.array([value is None or (value == value) is not True for value in column.tolist()])
+    if missing.any():
+        raise ValueError(
+            f"{name} is missing in {missing.sum():,} of {len(column):,} {what}; "
+            "remove those or give them a category"
+        )
 
 
 def score_columns(scores: Any, name: str) -> Floats:

@@ -79,6 +79,11 @@ class TestFolds:
         flat = spline.transform(toy.score, toy.protected, fold=mixed)
         assert_same(flat, np.where(mixed == 2, each[2], new))
 
+    def test_the_mean_of_equal_numbers_is_that_number(self, spline, toy):
+        """So that a score that moves nowhere stays what it is, to the last bit."""
+        moved = spline.move(*_pair(toy), to=0.5, amount=0)
+        assert moved.tobytes() == toy.score.tobytes()
+
     def test_large_event_numbers_keep_their_last_digit(self, toy):
         number = np.arange(EVENTS, dtype=np.uint64) + np.uint64(2**63)
         model = us.CrossFit(us.DDTDecorrelator(), folds=2)
@@ -269,6 +274,12 @@ class TestClassifier:
             us.CrossFit(chain).fit(features, mass)
         with pytest.raises(ValueError, match="folds is 2; expected a whole number of at least 3"):
             us.CrossFit(chain, folds=2).fit(features, mass, label=label)
+
+    def test_it_has_no_inverse(self, chain, events):
+        features, mass, label = events
+        model = us.CrossFit(chain, folds=3).fit(features, mass, label=label)
+        with pytest.raises(TypeError, match="Classifier has no inverse_transform, so neither has"):
+            model.inverse_transform(np.full(1200, 0.5), mass, event=np.arange(1200))
 
     def test_it_comes_first(self, events):
         features, mass, label = events

@@ -169,6 +169,22 @@ class TestSamples:
         moved = model.move(score, table, to={"sample": "data"})
         assert len(np.unique(moved[(score == 0) & (table["sample"] == "simulation")])) == 1
 
+    def test_an_event_has_its_random_number_in_any_chunk(self):
+        """Else the chunks of a file, or events one by one, would all draw the same."""
+        rng = np.random.default_rng(2)
+        mass = rng.uniform(size=2_000)
+        score = np.where(rng.uniform(size=2_000) < 0.5 + 0.4 * mass, 0, rng.exponential(size=2_000))
+        moved = us.Moved(us.SplineDecorrelator(), to=0.2, seed=1).fit(score, mass)
+        whole = moved.transform(score, mass)
+        parts = np.array_split(np.arange(2_000), 1_000)
+        turned = np.concatenate([moved.transform(score[i], mass[i]) for i in parts[::-1]])
+        np.testing.assert_array_equal(turned, whole[np.concatenate(parts[::-1])])
+        assert np.mean(turned == 0) == pytest.approx(0.58, abs=0.04)
+
+    def test_a_seed_is_a_whole_number(self, model, events):
+        with pytest.raises(ValueError, match="seed is -1; expected a whole number of at least 0"):
+            us.Moved(model, to={"sample": "data"}, seed=-1).transform(*events)
+
     def test_an_unknown_category(self, model, events):
         with pytest.raises(ValueError, match=r"sample 'toys'.*\['data', 'simulation'\]"):
             model.move(*events, to={"sample": "toys"})
@@ -219,7 +235,7 @@ class TestBadInput:
     @pytest.mark.parametrize("kind", [us.KNNDecorrelator, us.DDTDecorrelator])
     def test_one_working_point(self, toy, kind):
         model = kind().fit(toy.score[:500], toy.protected[:500])
-        with pytest.raises(ValueError, match="does not know the whole distribution"):
+        with pytest.raises(ValueError, match=r"whole distribution.* go around what moves"):
             model.move([0.1], [0.5], to=0.5)
 
     def test_a_file_from_before(self, spline, toy, monkeypatch):

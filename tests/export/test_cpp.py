@@ -118,6 +118,29 @@ def test_moved_scores(spline, to, tmp_path):
     np.testing.assert_allclose(moved, case.transform(scores, protected), rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
+def test_variables_are_morphed(tmp_path):
+    """By networks, one of which knows the variable before; the second has a spike at zero."""
+    rng = np.random.default_rng(1)
+    mass, sample = rng.uniform(50, 150, 3_000), rng.choice(["data", "simulation"], 3_000)
+    first = rng.normal(sample == "data")
+    second = np.where(rng.uniform(size=3_000) < 0.3, 0, rng.exponential(np.exp(first / 2)))
+    table = pd.DataFrame({"mass": mass, "sample": sample})
+    model = us.Morphing(us.FlowDecorrelator(members=2, epochs=2), {"sample": "data"})
+    x = np.column_stack([first, second])
+    want = model.fit(x, table).transform(x, table)
+    to_cpp(model, tmp_path / "morphing.hpp")
+    columns = {"x": first, "y": second, "mass": mass, "sample": sample, "random": np.zeros(3_000)}
+    run = compiled(tmp_path / "morphing.hpp", columns, ["flat_0", "flat_1"], "g++")
+    found, spike = run(columns).T, second == 0
+    np.testing.assert_allclose(found[~spike], want[~spike], rtol=0, atol=1e-9)
+    # The start of a spike is that of the other sample's, its end is beyond or within that.
+    np.testing.assert_allclose(found[spike, 1], 0, atol=1e-9)
+    random = np.where(spike, rng.uniform(size=3_000), 0)
+    share = np.mean(run(columns | {"random": random})[1] == 0)
+    assert share == pytest.approx(np.mean(want[:, 1] == 0), abs=0.02)
+
+
 def test_raise_throws(knn, tmp_path):
     strict = knn.changed(outside="raise")
     run, mass = header_of(strict, tmp_path), knn.protected["protected"]

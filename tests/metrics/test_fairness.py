@@ -74,8 +74,11 @@ def test_who_is_outside_the_bins_does_not_count():
     assert metrics.demographic_parity_difference(selected, age, bins=[20, 40, 60]) == 0.5
 
 
-def test_missing_text_is_a_group():
-    assert metrics.demographic_parity_difference([1, 0, 0], ["f", None, "f"]) == 0.5
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_who_misses_a_group_is_named(missing):
+    """As fairlearn does: it may not be one that anybody chose."""
+    with pytest.raises(ValueError, match="protected is missing in 1 of 3 people; remove those or"):
+        metrics.demographic_parity_difference([1, 0, 0], pd.Series(["f", missing, "m"]))
 
 
 def test_numbers_in_an_array_of_objects_are_numbers():

@@ -251,6 +251,9 @@ class ConditionalCDF(Protocol):
     def graph(self, graph: Graph, score: Value, features: Value) -> Value:
         """Return `cdf` as steps of a graph."""
 
+    def inverse_graph(self, graph: Graph, level: Value, features: Value) -> Value:
+        """Return `inverse` as steps of a graph, within the scores of the fit."""
+
 
 C = TypeVar("C", bound=ConditionalCDF)
 

@@ -57,7 +57,8 @@ class Chain(Decorrelator):
             if not isinstance(step, Decorrelator) and not classifies:
                 raise TypeError(
                     f"then got {type(step).__name__}; expected a decorrelator or a Classifier of "
-                    "unsculpt. For a model of another library, fit a decorrelator on its scores"
+                    "unsculpt. For a model of another library, fit a decorrelator on its scores; a "
+                    "TableDecorrelator goes around the whole chain"
                 )
         return Chain([*self.steps, *(second.steps if isinstance(second, Chain) else [second])])
 

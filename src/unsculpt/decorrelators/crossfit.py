@@ -279,9 +279,11 @@ class CrossFit(Decorrelator):
 
     def _check_has(self, method: str) -> None:
         check_is_fitted(self)
-        if not hasattr(self.models_[0], method):
-            kind = type(self.models_[0]).__name__
-            raise TypeError(f"{kind} has no {method}, so neither has a CrossFit of it")
+        of = self.models_[:1]
+        for part in models_of(of) if method == "inverse_transform" else of:
+            if not hasattr(part, method):
+                kind = type(part).__name__
+                raise TypeError(f"{kind} has no {method}, so neither has a CrossFit of it")
 
     def _table(self, protected: Any) -> Columns:
         """Return the protected columns under the names of the fit."""
@@ -293,7 +295,8 @@ class CrossFit(Decorrelator):
         if not isinstance(self.decorrelator, Decorrelator):
             raise TypeError(
                 f"decorrelator is a {type(self.decorrelator).__name__}; expected a decorrelator "
-                "such as SplineDecorrelator(), or classifier.then(decorrelator)"
+                "such as SplineDecorrelator(), or classifier.then(decorrelator); a "
+                "TableDecorrelator goes around the CrossFit"
             )
         first, *others = models_of([self.decorrelator])
         for step in others:
@@ -334,10 +337,14 @@ class CrossFit(Decorrelator):
         for k, model in enumerate(self._silent_models):
             rows = np.flatnonzero((fold == k) | (fold == NEW))
             answers.append((rows, answer(model, rows)))
-        out = np.zeros((len(fold), *answers[0][1].shape[1:]))
+        shape = len(fold), *answers[0][1].shape[1:]
+        out, low, high = np.zeros(shape), np.full(shape, np.inf), np.full(shape, -np.inf)
         for rows, values in answers:
             out[rows] += values
+            low[rows], high[rows] = np.minimum(low[rows], values), np.maximum(high[rows], values)
         out[fold == NEW] /= len(self.models_)
+        # Rounded, the mean of equal numbers may be another one.
+        out = np.clip(out, low, high)
         out[marked] = np.nan
         return out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
@@ -11,10 +12,18 @@ from sklearn.base import clone
 
 from unsculpt.decorrelators.base import Decorrelator, shaped
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
+from unsculpt.decorrelators.common.draws import Draws
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.reference import reference
-from unsculpt.decorrelators.move import check_movable, moved_score
-from unsculpt.inputs import Columns, Floats, in_order_of, protected_columns
+from unsculpt.decorrelators.move import (
+    check_movable,
+    level_graph,
+    moved_score,
+    placed,
+    placed_graph,
+)
+from unsculpt.graph import Graph, Value
+from unsculpt.inputs import Columns, Floats, in_order_of, protected_columns, whole_number
 from unsculpt.saving import Arrays, Json, packed, unpacked
 
 
@@ -68,6 +77,7 @@ class Morphing(Decorrelator):
             sample_weight: (n,), negative weights included.
         """
         check_movable(self.decorrelator)
+        whole_number(self.seed, "seed", 0)
         if not isinstance(self.to, dict) or not self.to:
             raise ValueError(f"to is {self.to!r}; expected a sample, such as {{'sample': 'data'}}")
         columns, table, weight = self._check_fit(scores, protected, sample_weight)
@@ -101,13 +111,14 @@ class Morphing(Decorrelator):
         for name, value in (place or {}).items():
             there[name] = np.full(len(columns), value)
             stays &= here[name] == value
-        rng, out = np.random.default_rng(self.seed), columns.copy()
+        draws, out = Draws.of(self.seed, columns, self.attributes_, here), columns.copy()
         for i, model in enumerate(self.models_):
             (at, _), (to, _) = (
                 model.attributes_.features(_with_earlier(table, given[:, :i]), None)
                 for table, given in ((here, columns), (there, out))
             )
-            out[:, i] = moved_score(model.cdfs_[0], columns[:, i], at, to, rng)
+            scatter = partial(draws.uniform, which=i)
+            out[:, i] = moved_score(model.cdfs_[0], columns[:, i], at, to, scatter)
             out[stays, i] = columns[stays, i]
         return shaped(out, marked, scores)
 
@@ -142,6 +153,26 @@ class Morphing(Decorrelator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "models_")
+
+    def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
+        place, _ = reference(self.to, self.attributes_, "raise")
+        own, mark = self.attributes_.graph(graph, protected, self.outside)
+        # Ones where the categories of the sample are.
+        sample = placed(self.attributes_, np.zeros((1, self.attributes_.width)), place or {})
+        stays = own @ sample.T > sample.sum() - 0.5
+        out: list[Value] = []
+        for i, (model, score) in enumerate(zip(self.models_, scores, strict=True)):
+            cdf, attributes = model.cdfs_[0], model.attributes_
+            at, moved = (
+                attributes.graph(graph, [*protected, *earlier], None)[0]
+                for earlier in (scores[:i], out)
+            )
+            to = placed_graph(graph, attributes, moved, place or {})
+            inside = score.clip(*cdf.range)
+            level = level_graph(graph, cdf, inside, at, i)
+            there = cdf.inverse_graph(graph, level, to) + (score - inside)
+            out.append(graph.where(stays, score, there))
+        return out if mark is None else [score + mark for score in out]
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays: Arrays = {}

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from numbers import Real
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from unsculpt.decorrelators.base import ConditionalCDF, Decorrelator, ScoreDecorrelator, shaped
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.background import Background
+from unsculpt.decorrelators.common.draws import Draws
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.reference import BARYCENTRE, named, reference
-from unsculpt.decorrelators.common.tables import table_of
 from unsculpt.devices import in_threads
-from unsculpt.graph import Graph, Value
-from unsculpt.inputs import Floats
+from unsculpt.graph import Graph, Input, Value
+from unsculpt.inputs import Floats, whole_number
 from unsculpt.saving import Arrays, Json, packed, unpacked
 
 PLACES = np.linspace(0, 1, 1025)  # of a score's coordinate, where a quantile function has nodes
 LEVELS = np.union1d(PLACES, expit(np.linspace(-16, 16, 1025)))  # where a mean of several has them
 
+RANDOM = Input(expression="a random number, evenly from 0 to 1")
+
 QuantileFunction = tuple[Floats, Floats]
 """Levels, increasing, and the scores there."""
+Scatter = Callable[[NDArray[np.intp]], Floats]
+"""Gives a number from 0 to 1 for some of the events."""
 
 
 class Moved(Decorrelator):
@@ -47,7 +53,8 @@ class Moved(Decorrelator):
             they are, or "barycentre": the mean of the quantile functions over the attributes of
             the background, which changes scores the least of all that make them flat.
         amount: how far, on the straight line from the score (0) to where it goes (1).
-        seed: scatters the events of an atom over its share of the background; None does not.
+        seed: scatters the events of an atom over its share of the background; None does not. With
+            the scores and attributes of an event it fixes where this one goes, in any file.
 
     >>> from unsculpt import SplineDecorrelator
     >>> from unsculpt.datasets import toys
@@ -85,8 +92,10 @@ class Moved(Decorrelator):
         place, nowhere = self._reference()
         if self.amount == 0:
             return shaped(columns, marked | nowhere, scores)
-        rng = None if self.seed is None else np.random.default_rng(self.seed)
-        moved = [self._moved(i, x, features, place, rng) for i, x in enumerate(columns.T)]
+        draws = None
+        if self.seed is not None:
+            draws = Draws.of(self.seed, columns, self.attributes_, protected)
+        moved = [self._moved(i, x, features, place, draws) for i, x in enumerate(columns.T)]
         return shaped(np.column_stack(moved), marked | nowhere, scores)
 
     def _moved(
@@ -95,7 +104,7 @@ class Moved(Decorrelator):
         score: Floats,
         features: Floats,
         place: dict[str, Any] | None,
-        rng: np.random.Generator | None = None,
+        draws: Draws | None = None,
         higher: float = 0.0,
     ) -> Floats:
         """Return one of the scores where it goes, at these coordinates, from a higher level."""
@@ -105,7 +114,8 @@ class Moved(Decorrelator):
             there = placed(self.attributes_, features, place or {})
         else:
             there = self._functions(place)[which]
-        moved = moved_score(cdf, score, features, there, rng, higher)
+        scatter = partial(draws.uniform, which=which) if draws else None
+        moved = moved_score(cdf, score, features, there, scatter, higher)
         # Each term keeps the order, to the last bit.
         return (1 - self.amount) * score + self.amount * moved
 
@@ -163,15 +173,11 @@ class Moved(Decorrelator):
             raise ValueError(
                 f"amount is {amount!r}; expected a number from 0, where nothing moves, to 1"
             )
+        if self.seed is not None:
+            whole_number(self.seed, "seed", 0)
 
     def _reference(self) -> tuple[dict[str, Any] | None, bool]:
         return reference(self.to, self.attributes_, self.outside)
-
-    def _place_of_program(self) -> tuple[dict[str, Any] | None, bool]:
-        self._check_parameters()
-        if self.seed is not None:
-            raise ValueError("other programs have no random numbers; export it with seed=None")
-        return self._reference()
 
     def _keeps_some(self, reference: dict[str, Any] | None) -> bool:
         """Whether attributes stay where they are, so that each event goes to a place of its own."""
@@ -192,39 +198,24 @@ class Moved(Decorrelator):
         return list(known[2])
 
     def _graph(self, graph: Graph, scores: list[Value], protected: list[Value]) -> list[Value]:
-        place, nowhere = self._place_of_program()
+        self._check_parameters()
+        place, nowhere = self._reference()
         features, mark = self.attributes_.graph(graph, protected, self.outside)
         if nowhere:
             mark = graph.constant(np.nan)
         out = []
         for i, (cdf, score) in enumerate(zip(self.decorrelator.cdfs_, scores, strict=True)):
             inside = score.clip(*cdf.range)
-            level = cdf.graph(graph, inside, features)
+            drawn = None if self.seed is None else i
+            level = level_graph(graph, cdf, inside, features, drawn)
             if self._keeps_some(place):
-                moved = self._inverse_graph(graph, cdf, level, features, place or {})
+                there = placed_graph(graph, self.attributes_, features, place or {})
+                moved = cdf.inverse_graph(graph, level, there)
             else:
                 levels, values = self._functions(place)[i]
                 moved = graph.interpolate([(levels, level.clip(levels[0], levels[-1]))], values)
             out.append((1 - self.amount) * score + self.amount * (moved + (score - inside)))
         return out if mark is None else [score + mark for score in out]
-
-    def _inverse_graph(
-        self, graph: Graph, cdf: Any, level: Value, features: Value, place: dict[str, Any]
-    ) -> Value:
-        """Return the score at a level where some attributes are elsewhere, as steps of a graph."""
-        table = table_of(cdf)
-        if table is None:
-            raise ValueError(
-                f"to is {self.to!r}, which keeps some of {self.attributes_.names} where they are; "
-                "a program needs a table for that, which this method does not make of these "
-                "attributes. A SplineDecorrelator does; or name all attributes"
-            )
-        # What stays has no value here yet.
-        there = placed(self.attributes_, np.full((1, self.attributes_.width), np.nan), place)
-        stays = np.isnan(there)
-        return table.inverse_graph(
-            graph, level, features * stays.astype(float) + np.where(stays, 0, there)
-        )
 
     def _state(self) -> tuple[Arrays, Json]:
         arrays, fitted = packed(self.decorrelator, "moved")
@@ -252,7 +243,7 @@ def check_movable(model: Any) -> None:
         raise ValueError(
             f"a {type(model).__name__} does not know the whole distribution of a score, which a "
             "move needs; take a SplineDecorrelator, a FlowDecorrelator or a continuous "
-            "QuantileDecorrelator"
+            "QuantileDecorrelator. Chain, CrossFit and TableDecorrelator go around what moves"
         )
     if not getattr(model, "continuous", True):
         raise ValueError(
@@ -266,7 +257,7 @@ def moved_score(
     score: Floats,
     features: Floats,
     to: Floats | QuantileFunction,
-    rng: np.random.Generator | None = None,
+    scatter: Scatter | None = None,
     higher: float = 0.0,
 ) -> Floats:
     """Return the scores elsewhere that have the levels these have here.
@@ -276,14 +267,14 @@ def moved_score(
         score: (n,).
         features: coordinates of the attributes here, (n, f).
         to: coordinates elsewhere, (n, f), or the quantile function there.
-        rng: of the levels of atoms; None for the middle of their jump.
+        scatter: gives the levels of atoms in their jump; None for its middle.
         higher: is added to the levels, to see what an error of them does.
     """
     low, high = cdf.range
     inside = np.clip(score, low, high)
     level = in_threads(cdf.cdf, inside, features)
-    if rng is not None:
-        level = _scattered(cdf, inside, features, level, rng)
+    if scatter is not None:
+        level = _scattered(cdf, inside, features, level, scatter)
     if higher:
         level = np.clip(level + higher, 0, 1)
     if isinstance(to, np.ndarray):
@@ -304,7 +295,7 @@ def quantile_function(cdf: ConditionalCDF, at: Background) -> QuantileFunction:
     nodes = getattr(getattr(cdf, "table", None) or cdf, "score", np.empty(0))
     places = coordinate.inverse(np.concatenate([PLACES, nodes]))
     scores = np.unique(np.concatenate([coordinate.quantiles, places]).clip(*cdf.range))
-    atoms = _atoms(cdf)
+    atoms = atoms_of(cdf)
     where = np.concatenate([scores, atoms, atoms])
     mean = np.zeros(len(LEVELS))
     for point, weight in zip(at.features, at.weight, strict=True):
@@ -347,6 +338,40 @@ def placed(attributes: ProtectedAttributes, features: Floats, values: dict[str, 
     return out
 
 
+def placed_graph(
+    graph: Graph, attributes: ProtectedAttributes, features: Value, values: dict[str, Any]
+) -> Value:
+    """Return the same, of attributes at one value, as steps of a graph."""
+    # What stays has no value here yet.
+    there = placed(attributes, np.full((1, attributes.width), np.nan), values)
+    stays = np.isnan(there)
+    return features * stays.astype(float) + np.where(stays, 0, there)
+
+
+def level_graph(
+    graph: Graph, cdf: ConditionalCDF, score: Value, features: Value, drawn: int | None
+) -> Value:
+    """Return the levels of scores as steps of a graph.
+
+    Those of atoms are drawn by a random number of the event, the input of this number.
+    """
+    atoms = atoms_of(cdf)
+    if drawn is None or not len(atoms):
+        return cdf.graph(graph, score, features)
+    nearest = graph.count_below(np.nextafter(atoms[1:], -np.inf), score)
+    at_atom = graph.take(atoms, nearest).equals(score)
+    ends = (graph.take(np.nextafter(atoms, end), nearest) for end in (-np.inf, np.inf))
+    low, high = (cdf.graph(graph, graph.where(at_atom, end, score), features) for end in ends)
+    return low + _random(graph, f"random_{drawn}") * (high - low)
+
+
+def _random(graph: Graph, name: str) -> Value:
+    """Return a random number of the event, which is one input for all folds."""
+    if graph.inputs.get(name) is not RANDOM:
+        return graph.input(name, RANDOM)
+    return graph.add("Unsqueeze", Value(graph, name), axes=[1])
+
+
 def _background(model: Any) -> Background:
     background: Background | None = getattr(model, "background_", None)
     if background is None:
@@ -357,7 +382,7 @@ def _background(model: Any) -> Background:
     return background
 
 
-def _atoms(cdf: ConditionalCDF) -> Floats:
+def atoms_of(cdf: ConditionalCDF) -> Floats:
     """Return the scores that many events share."""
     knots, start, end = cdf.coordinate.steps
     return knots[end > start]
@@ -371,11 +396,11 @@ def _jumps(cdf: ConditionalCDF, atoms: Floats, features: Floats) -> tuple[Floats
 
 
 def _scattered(
-    cdf: ConditionalCDF, score: Floats, features: Floats, level: Floats, rng: np.random.Generator
+    cdf: ConditionalCDF, score: Floats, features: Floats, level: Floats, scatter: Scatter
 ) -> Floats:
     """Return the levels with those of atoms drawn from their jumps."""
-    rows = np.flatnonzero(np.isin(score, _atoms(cdf)))
+    rows = np.flatnonzero(np.isin(score, atoms_of(cdf)))
     low, high = _jumps(cdf, score[rows], features[rows])
     level = level.copy()
-    level[rows] = low + (high - low) * rng.uniform(size=len(rows))
+    level[rows] = low + (high - low) * scatter(rows)
     return level

@@ -118,7 +118,9 @@ def _moved(
 ) -> Content:
     """The coordinates of the attributes, and the grids over these and the score."""
     model = models["nominal"]
-    place, nowhere = model._place_of_program()
+    if model.seed is not None:
+        raise ValueError("correctionlib draws no random numbers; export it with seed=None")
+    place, nowhere = model._reference()
     if nowhere:
         return formula("sqrt(-1)", score)
 

@@ -36,6 +36,7 @@ UNARY = {
     "Exp": "std::exp",
     "Log": "std::log",
     "Abs": "std::abs",
+    "Sqrt": "std::sqrt",
     "Tanh": "std::tanh",
     "Relu": "relu",
     "Sigmoid": "sigmoid",

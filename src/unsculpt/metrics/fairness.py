@@ -16,6 +16,7 @@ from unsculpt.inputs import (
     Mask,
     as_array,
     column,
+    none_missing,
     not_empty,
     protected_columns,
     same_length,
@@ -218,6 +219,7 @@ def _part(values: NDArray[Any], name: str, bins: Any) -> tuple[NDArray[np.intp],
     objects = values.dtype.kind == "O" and all(v is None or isinstance(v, Real) for v in values)
     if values.dtype.kind == "f" or objects:
         values = column(values, name)
+    none_missing(values, name, "people")
     kinds, index = np.unique(
         values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True
     )

@@ -19,7 +19,7 @@ def broken(values, bad):
 @pytest.mark.parametrize(
     ("features", "protected", "more", "message"),
     [
-        (broken(FEATURES, np.nan), MASS, {}, "features is NaN or infinite in 1 of 200"),
+        (broken(FEATURES, np.nan), MASS, {}, "features is NaN or infinite in 1 of 100"),
         (np.abs(FEATURES) * [1, 0], MASS, {}, r"features\[:, 1\] is 0 in all 100 events"),
         (FEATURES, MASS[:-1], {}, "protected has 99 events but features has 100"),
         (FEATURES, MASS, {"sample_weight": np.ones(3)}, "sample_weight has 3 events but features"),

@@ -17,6 +17,7 @@ from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
     Floats,
     in_order_of,
+    none_missing,
     not_constant,
     numbers,
     protected_columns,
@@ -320,13 +321,7 @@ def _report(attribute: Continuous | Categorical, count: int, total: int, outside
 
 
 def _categories(column: NDArray[Any], name: str) -> list[Any]:
-    # NaN and its like are the values that are not equal to themselves.
-    missing = np.array([value is None or (value == value) is not True for value in column.tolist()])
-    if missing.any():
-        raise ValueError(
-            f"{name} is missing in {missing.sum():,} of {len(column):,} events; "
-            "remove those or give them a category"
-        )
+    none_missing(column, name)
     try:
         values: list[Any] = np.unique(column).tolist()
     except TypeError:

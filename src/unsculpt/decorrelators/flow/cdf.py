@@ -123,6 +123,15 @@ class FlowCDF:
         level = self.coordinate.graph(graph, score)
         return graph_of_mean_cdf(graph, self.flows, level, features)
 
+    def inverse_graph(self, graph: Graph, level: Value, features: Value) -> Value:
+        """Return `inverse` as steps of a graph, within the scores of the fit."""
+        if self.table is not None:
+            return self.table.inverse_graph(graph, level, features)
+        from unsculpt.decorrelators.flow.graph import graph_of_inverse
+
+        place = graph_of_inverse(graph, self.flows, level, features)
+        return self.coordinate.inverse_graph(graph, place)
+
 
 def _table_of(cdf: FlowCDF) -> TableCDF:
     assert cdf.table is not None, "the maps of several attributes have no table"

@@ -80,6 +80,12 @@ class QuantileCDF:
 
         return smooth_cdf(graph, self, score, features)
 
+    def inverse_graph(self, graph: Graph, level: Value, features: Value) -> Value:
+        """Return `inverse` as steps of a graph, within the scores of the fit."""
+        from unsculpt.decorrelators.quantile.graph import inverse_of_smooth
+
+        return inverse_of_smooth(graph, self, level, features)
+
     def graph_level(self, graph: Graph, score: Value, features: Value) -> Value:
         """Return `level` as steps of a graph."""
         from unsculpt.decorrelators.quantile.graph import passed
