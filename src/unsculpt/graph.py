@@ -166,6 +166,8 @@ class Graph:
 
     def take(self, table: Operand, index: Value) -> Value:
         """Return the entries of a column at these places."""
+        if index.name in self.constants and not isinstance(table, Value):
+            return self.constant(np.asarray(table)[self.constants[index.name]])
         return self.add("Gather", table, index, axis=0)
 
     def demand(self, condition: Value, otherwise: str) -> None:

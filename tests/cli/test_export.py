@@ -22,7 +22,8 @@ def model(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("ending", "package"), [("onnx", "onnx"), ("json", "json"), ("pt", "torch")]
+    ("ending", "package"),
+    [("onnx", "onnx"), ("json", "json"), ("json.gz", "json"), ("pt", "torch")],
 )
 def test_format_by_ending(model, tmp_path, ending, package):
     pytest.importorskip(package)
@@ -48,7 +49,9 @@ def test_another_ending_is_refused_before_anything_is_loaded():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.split() == ["2", "False"]
     result = run(app, ["export", "no.unsculpt", "-o", "model.root"])
-    assert "should end in .hpp or .onnx or .json or .pt" in " ".join(result.output.split())
+    assert "should end in .hpp or .onnx or .json or .json.gz or .pt" in " ".join(
+        result.output.split()
+    )
 
 
 def test_a_missing_package_is_named(model, tmp_path, monkeypatch):

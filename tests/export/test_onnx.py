@@ -12,6 +12,8 @@ onnxruntime = pytest.importorskip("onnxruntime")
 import unsculpt as us
 from unsculpt.classifiers import Classifier
 from unsculpt.export import to_onnx
+from unsculpt.export.onnx import _model
+from unsculpt.graph import Graph
 
 # What the parser of ROOT's SOFIE knows by name, of what we use.
 SOFIE = {
@@ -55,6 +57,19 @@ class TestAgreement:
         for flat in session_of(ordered.model, tmp_path).run(None, scores | here):
             assert np.diff(flat).min() >= -1e-7
             assert flat[-1] > flat[0]
+
+
+@pytest.mark.parametrize("factor", [1 - 2e-9, 1 + 1e-12, 1.0])
+def test_a_factor_that_is_nearly_one_is_not_one(factor):
+    """onnxruntime leaves such factors away; of scores near one that made 2e-5 of the level."""
+    graph = Graph()
+    x = graph.input("x")
+    for name, y in (("times", x * factor), ("over", x / factor), ("under", factor / x)):
+        graph.output(name, y)
+    session = onnxruntime.InferenceSession(_model(graph, onnx, False).SerializeToString())
+    found = session.run(None, {"x": np.array([3.0])})
+    wanted = [[3 * factor], [3 / factor], [factor / 3]]
+    np.testing.assert_allclose(found, wanted, rtol=4e-16)
 
 
 class TestSinglePrecision:

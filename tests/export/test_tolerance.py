@@ -50,12 +50,15 @@ def test_of_the_map(shape, seed, attributes, tolerance, tmp_path):
     assert (tmp_path / "map.json").stat().st_size < 5e6
 
 
-@pytest.mark.parametrize("seed", [1000, 1003, 1009])
-def test_of_the_cuts(shape, seed, tmp_path):
-    model, _, mass = fitted(shape(seed), 1)
+@pytest.mark.parametrize(
+    ("seed", "attributes", "largest"), [(1000, 1, 1), (1003, 1, 1), (1009, 1, 1), (1001, 2, 5)]
+)
+def test_of_the_cuts(shape, seed, attributes, largest, tmp_path):
+    model, _, protected = fitted(shape(seed, attributes), attributes)
     to_working_points(model, tmp_path / "cuts.json", [0.5, 0.1, 0.01])
     cuts = correctionlib.CorrectionSet.from_file(str(tmp_path / "cuts.json"))["cut"]
     for efficiency in (0.5, 0.1, 0.01):
-        kept = 1 - model.transform(cuts.evaluate(f"{efficiency:g}", mass), mass)
+        cut = cuts.evaluate(f"{efficiency:g}", *np.atleast_2d(protected.T))
+        kept = 1 - model.transform(cut, protected)
         np.testing.assert_allclose(kept, efficiency, rtol=1e-2)
-    assert (tmp_path / "cuts.json").stat().st_size < 1e6
+    assert (tmp_path / "cuts.json").stat().st_size < largest * 1e6

@@ -27,8 +27,8 @@ def export(
             "--output",
             "-o",
             metavar="FILE",
-            help="The file to write: .hpp for C++, .onnx, .json for correctionlib or .pt for "
-            "TorchScript.",
+            help="The file to write: .hpp for C++, .onnx, .json or .json.gz for correctionlib, "
+            "or .pt for TorchScript.",
             rich_help_panel=OUTPUT,
         ),
     ],
@@ -77,8 +77,9 @@ def export(
       unsculpt export w-tagger.unsculpt -o w-tagger.onnx --variations 20
       unsculpt export w-tagger.unsculpt -o moved.json --to mass=125 --amount 0.7
     """  # noqa: D301
-    check_file(str(output), ".hpp", ".onnx", ".json", ".pt")
-    ending, where = output.suffix.lower(), place(to, amount)
+    check_file(str(output), ".hpp", ".onnx", ".json", ".json.gz", ".pt")
+    ending, where = output.name.lower().removesuffix(".gz"), place(to, amount)
+    ending = ending[ending.rindex(".") :]
     if variations and (ending == ".pt" or efficiency):
         raise typer.BadParameter(
             "a .pt file and a map of cuts hold one map; write .hpp, .onnx or .json",

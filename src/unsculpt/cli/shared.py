@@ -324,7 +324,7 @@ def check_file(output: str, *endings: str, option: str = "--output") -> None:
     check_folder(output, option)
     if os.path.isdir(output):
         raise typer.BadParameter(f"{output} is a folder", param_hint=option)
-    if endings and os.path.splitext(output)[1].lower() not in endings:
+    if endings and not output.lower().endswith(endings):
         raise typer.BadParameter(
             f"{output} should end in {' or '.join(endings)}", param_hint=option
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -197,14 +198,20 @@ def attribute_nodes(cdf: Any, attributes: Attributes) -> list[Floats]:
 
 def features_at(attributes: Attributes, axes: Sequence[Floats], chosen: tuple[int, ...]) -> Floats:
     """Return the coordinates of all nodes of the continuous attributes, for some categories."""
-    along = iter([x.ravel() for x in np.meshgrid(*axes, indexing="ij")])
-    numbers, events = iter(chosen), int(np.prod([len(x) for x in axes]))
+    along = [x.ravel() for x in np.meshgrid(*axes, indexing="ij")]
+    points = np.stack(along, axis=1) if along else np.empty((1, 0))
+    return features_of(attributes, points, chosen)
+
+
+def features_of(attributes: Attributes, points: Floats, chosen: tuple[int, ...]) -> Floats:
+    """Return the coordinates of points of the continuous attributes, (n, axes), and categories."""
+    along, numbers = iter(points.T), iter(chosen)
     blocks = []
     for attribute in attributes.values():
         if isinstance(attribute, Continuous):
             blocks.append(next(along)[:, None])
         else:
-            blocks.append(np.tile(np.eye(attribute.width)[next(numbers)], (events, 1)))
+            blocks.append(np.tile(np.eye(attribute.width)[next(numbers)], (len(points), 1)))
     return np.hstack(blocks)
 
 
@@ -259,13 +266,17 @@ def grid(names: list[str], axes: list[Floats], values: Floats, line: int, digits
 
 
 def write(path: str | os.PathLike[str], corrections: list[Any]) -> None:
-    """Write a file of corrections, unless it is too large to be of use."""
+    """Write a file of corrections, compressed if so called, unless it is too large to be of use."""
     content = {"schema_version": 2, "corrections": corrections}
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    if len(text) > LARGEST:
+    data = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+    compressed = os.fspath(path).lower().endswith(".gz")
+    if compressed:
+        data = gzip.compress(data, mtime=0)
+    if len(data) > LARGEST:
+        smaller = "" if compressed else "end its name in .json.gz, "
         raise ValueError(
-            f"the file would have {len(text) / 1e6:.0f} MB, more than {LARGEST / 1e6:.0f}; allow a "
-            "larger tolerance, or write ONNX or a C++ header (.hpp)"
+            f"the file would have {len(data) / 1e6:.0f} MB, more than {LARGEST / 1e6:.0f}; "
+            f"{smaller}allow a larger tolerance, or write ONNX or a C++ header (.hpp)"
         )
     with atomic_write(path) as draft:
-        draft.write_text(text)
+        draft.write_bytes(data)

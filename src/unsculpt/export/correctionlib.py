@@ -63,7 +63,7 @@ def to_correctionlib(
     Args:
         model: a fitted decorrelator of scores whose conditional CDF is a table: of one continuous
             attribute, or a `SplineDecorrelator`; or a `Moved` of one or two continuous attributes.
-        path: the file to write.
+        path: the file to write; compressed if its name ends in .gz.
         tolerance: the largest difference to `transform` at any score and attribute, 0.001 if not
             given, 0.01 of a `Moved`.
         variations: pairs of the model's variations to write too; the correction then has a last

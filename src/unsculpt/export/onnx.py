@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unsculpt.atomic import atomic_write
 from unsculpt.export.needs import needs
@@ -77,12 +78,7 @@ def to_onnx(
 
 def _model(graph: Graph, onnx: Any, single: bool) -> Any:
     make, kinds = onnx.helper, onnx.TensorProto
-    steps = [
-        step
-        for node in graph.nodes
-        for step in (_bisection(node, graph) if node.operation == "CountBelow" else [node])
-    ]
-    nodes = [_node(node, graph, onnx) for node in steps]
+    nodes = [_node(step, graph, onnx) for node in graph.nodes for step in _steps(node, graph)]
     inputs = []
     for name, description in graph.inputs.items():
         element = kinds.STRING if description.kind == "text" else kinds.DOUBLE
@@ -111,6 +107,30 @@ def _model(graph: Graph, onnx: Any, single: bool) -> Any:
         ir_version=IR_VERSION,
         producer_name="unsculpt",
     )
+
+
+def _steps(node: Node, graph: Graph) -> Iterator[Node]:
+    """Return what ONNX can do, and onnxruntime does as it is written."""
+    if node.operation == "CountBelow":
+        yield from _bisection(node, graph)
+        return
+    if node.operation in ("Mul", "Div"):
+        x, factor = node.inputs
+        if node.operation == "Mul" and _is_nearly_one(graph.constants.get(x)):
+            x, factor = factor, x
+        one = graph.constants.get(factor)
+        if _is_nearly_one(one):
+            # onnxruntime takes what is within 1e-8 of one for one: x * (1 - d) becomes x - d * x.
+            off = f"{node.output}_off"
+            share = graph.constant(1 - one if node.operation == "Mul" else 1 - 1 / one)
+            yield Node("Mul", [x, share.name], off, {})
+            yield Node("Sub", [x, off], node.output, {})
+            return
+    yield node
+
+
+def _is_nearly_one(constant: NDArray[Any] | None) -> TypeGuard[NDArray[Any]]:
+    return constant is not None and constant.size == 1 and 0 < abs(constant.item() - 1) < 1e-6
 
 
 def _bisection(node: Node, graph: Graph) -> Iterator[Node]:

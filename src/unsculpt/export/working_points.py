@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unsculpt.decorrelators.base import ConditionalCDF, ScoreDecorrelator
+from unsculpt.export.boxes import halved
 from unsculpt.export.coordinates import (
     LINE,
     Attributes,
@@ -18,20 +19,18 @@ from unsculpt.export.coordinates import (
     check_single,
     check_tolerance,
     continuous,
-    features_at,
-    grid,
+    features_of,
     inputs_of,
     over,
-    thinned,
     write,
 )
 from unsculpt.export.program import scores_in
 from unsculpt.export.schema import Content, category, formula
-from unsculpt.inputs import check_fraction
+from unsculpt.inputs import Floats, check_fraction
 
 EFFICIENCY = "efficiency"
-# Of each axis before they are thinned, by the number of axes: with two, a file of a few megabytes.
-NODES = {1: 4097, 2: 193}
+MOST = 2**18  # boxes, which no file has room for
+PART = 0.7
 
 
 def to_working_points(
@@ -49,11 +48,11 @@ def to_working_points(
     Args:
         model: a fitted decorrelator that learns the whole distribution, with one or two continuous
             attributes and any categories.
-        path: the file to write.
+        path: the file to write; compressed if its name ends in .gz.
         efficiencies: of the background.
         tolerance: the largest difference between the efficiency of the cut and the one asked for,
-            as a share of it, at 4097 values of an attribute or 193 by 193 of two. With
-            one it holds between them too; with two not where the cut bends sharply.
+            as a share of it. It holds at all values of the attributes at which the score has no
+            atom at the cut.
     """
     check_single(model)
     check_tolerance(tolerance)
@@ -78,7 +77,7 @@ def to_working_points(
         {
             "name": "cut" if len(scores) == 1 else f"cut_{i}",
             "description": f"the cut on {score} that keeps a share of the background, by unsculpt "
-            f"{version('unsculpt')}; at the nodes the share is met to {tolerance:g} of it",
+            f"{version('unsculpt')}; the share is met to {tolerance:g} of it",
             "version": 1,
             "inputs": [
                 {
@@ -113,17 +112,28 @@ def _cuts(
 ) -> Content:
     """The cut at one efficiency."""
     names = continuous(attributes)
-    axes = [np.linspace(-1, 1, NODES[len(names)])] * len(names)
-    off = efficiency * tolerance / 2  # the other half is for what is between the nodes
-    levels = 1 - efficiency + np.array([0.0, -off, off])
+    axes, (low, high) = len(names), cdf.range
+    off = efficiency * tolerance * PART
+    levels = np.clip(1 - efficiency + np.array([0.0, -off, off]), 0, 1)
+    rounding = 1e-12 * (high - low)
 
     def inner(chosen: tuple[int, ...]) -> Content:
-        features, shape = features_at(attributes, axes, chosen), [len(x) for x in axes]
-        cut, low, high = (
-            np.clip(cdf.inverse(np.full(len(features), level), features), *cdf.range).reshape(shape)
-            for level in np.clip(levels, 0, 1)
-        )
-        kept, cuts = thinned(axes, cut, np.minimum(high - cut, cut - low))
-        return grid(names, kept, cuts, 1 + len(names), digits=12)
+        def bounds(points: Floats) -> tuple[Floats, Floats, Floats]:
+            """Return the cut, and the lowest and the highest that keep to the tolerance."""
+            features = features_of(attributes, points, chosen)
+            cut, least, largest = (
+                np.clip(cdf.inverse(np.full(len(points), level), features), low, high)
+                for level in levels
+            )
+            room = rounding * (largest > least)
+            return cut, least - room, largest + room
+
+        boxes = halved(axes, bounds, MOST)
+        if boxes is None:
+            raise ValueError(
+                f"the cut at efficiency {efficiency:g} bends too sharply for {MOST:,} boxes; allow "
+                "a larger tolerance, or take `threshold` or a C++ header (.hpp)"
+            )
+        return boxes.content(names, 1 + axes, digits=12)
 
     return over(attributes, outside, inner, names[0])
