@@ -173,6 +173,8 @@ def _print(done: Applied, seconds: float, outside: str) -> None:
 
     console = Console(highlight=False)
     columns, files = ", ".join(done.columns), ", ".join(done.files)
+    if len(done.columns) > 5:  # as with variations
+        columns = f"{len(done.columns)} columns, {done.columns[0]} to {done.columns[-1]},"
     each = "" if done.scores == done.rows else f" with {done.scores:,} scores"
     console.print(
         f"Added {escape(columns)} to {done.rows:,} rows{each} in {seconds:.1f} s: "
