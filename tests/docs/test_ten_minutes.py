@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("page", ["move", "crossfit", "uncertainty"])
+@pytest.mark.parametrize("page", ["move", "crossfit", "report", "uncertainty"])
 def test_pages_that_use_its_files(page, folder):
     before = set(os.listdir(folder))
     type_in(DOCS / f"{page}.md", folder)
