@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 
 def apply(
-    model: Annotated[str, typer.Argument(help="A model file.", show_default=False)],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)
+    ],
     events: Events,
     output: Annotated[
         str,
@@ -86,7 +88,8 @@ def apply(
         bool,
         typer.Option(
             "--selected-only",
-            help="Events that are not of the fit's selection get NaN.",
+            metavar="",
+            help="Give NaN to events that the selection of the fit leaves out.",
             rich_help_panel=EVENTS,
         ),
     ] = False,
