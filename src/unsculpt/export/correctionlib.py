@@ -116,7 +116,7 @@ def _table(cdf: Any) -> TableCDF | TensorCDF:
 def _moved(
     models: dict[str, Any], which: int, attributes: Attributes, score: str, tolerance: float
 ) -> Content:
-    """The coordinates of the attributes, and the grids over these and the score."""
+    """Return the coordinates of the attributes, and the grids over these and the score."""
     model = models["nominal"]
     place, nowhere = model._place_of_program()
     if nowhere:
@@ -124,7 +124,7 @@ def _moved(
 
     def inner(chosen: tuple[int, ...]) -> Content:
         def moved(axes: list[Floats], scores: Floats, higher: float) -> Floats:
-            """Where all models move these scores to, (models, ..., scores)."""
+            """Return where all models move these scores to, (models, ..., scores)."""
             features = np.repeat(features_at(attributes, axes, chosen), len(scores), axis=0)
             column = np.tile(scores, len(features) // len(scores))
             answers = [
@@ -145,7 +145,7 @@ def _moved(
 def _flat(
     models: dict[str, Any], which: int, attributes: Attributes, score: str, tolerance: float
 ) -> Content:
-    """The coordinates of the attributes, of the score, and the grids over these."""
+    """Return the coordinates of the attributes, of the score, and the grids over these."""
     tables = {
         name: _table(getattr(m, "cdfs_", [None] * m.n_scores_)[which]) for name, m in models.items()
     }

@@ -111,7 +111,7 @@ def _cuts(
     outside: str | None,
     tolerance: float,
 ) -> Content:
-    """The cut at one efficiency."""
+    """Return the cut at one efficiency."""
     names = continuous(attributes)
     axes = [np.linspace(-1, 1, NODES[len(names)])] * len(names)
     off = efficiency * tolerance / 2  # the other half is for what is between the nodes

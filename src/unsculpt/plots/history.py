@@ -1,4 +1,4 @@
-"""How a training went."""
+"""The losses of a training against the epoch."""
 
 from __future__ import annotations
 

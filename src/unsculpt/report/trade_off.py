@@ -42,8 +42,8 @@ def trade_off(events: Events, efficiency: float) -> Picture | None:
         "Separation against sculpting",
         f"Rejection and 1/JSD of cuts that keep {efficiency:.0%} of the signal, on the way from "
         f"the raw score (open) to one that is flat in {bare(axis.name)} (filled), in steps of a "
-        "fifth. Such a score is written by 'unsculpt apply --to barycentre --amount 0.6', which goes "
-        "60% of the way. Dashed is what random selections reach.",
+        "fifth. 'unsculpt apply --to barycentre --amount 0.6' writes the score after 60% of the "
+        "way. Dashed is what random selections reach.",
         plots.trade_off({events.main: points}, efficiency=efficiency),
         [
             Table(
