@@ -69,6 +69,11 @@ class ThreeClassToy:
 def smooth(background: int = 10_000, signal: int = 1_000, *, seed: int = 0) -> Toy:
     """Draw an unbounded score whose mean and width drift gently with one attribute on [0, 1].
 
+    Args:
+        background: how many background events.
+        signal: how many signal events.
+        seed: of the random numbers.
+
     >>> toy = smooth(1000, 100, seed=1)
     >>> bool(abs(toy.cdf(toy.score, toy.protected)[toy.background].mean() - 0.5) < 0.05)
     True
@@ -87,6 +92,11 @@ def tagger(background: int = 110_000, signal: int = 20_000, *, seed: int = 0) ->
 
     It saturates at 0 and 1 and responds most near 80 GeV, on a background mass that falls from 50
     to 300 GeV; the signal mass peaks at 82 GeV.
+
+    Args:
+        background: how many background events.
+        signal: how many signal events.
+        seed: of the random numbers.
     """
     rng = np.random.default_rng(seed)
     m = _masses(rng, background, signal)
@@ -98,6 +108,11 @@ def appendix_a(background: int = 10_000, signal: int = 10_000, *, seed: int = 0)
 
     The signal lies above the background for m = 0 and below it for m = 1, so a map that flips
     m = 1 decorrelates as well as one that does not, and separates better.
+
+    Args:
+        background: how many background events.
+        signal: how many signal events.
+        seed: of the random numbers.
     """
     rng = np.random.default_rng(seed)
     label = _labels(background, signal)
@@ -113,6 +128,10 @@ def appendix_a_decorrelated(toy: Toy, *, mirrored: bool) -> tuple[Floats, Floats
     Both shift the background onto N(0, 1) for either m; one also mirrors it for m = 1, which brings
     the two halves of the signal together.
 
+    Args:
+        toy: of `appendix_a`.
+        mirrored: whether to mirror the score for m = 1 as well.
+
     Returns:
         The decorrelated score, and the log of the likelihood ratio of signal and background there.
     """
@@ -124,7 +143,13 @@ def appendix_a_decorrelated(toy: Toy, *, mirrored: bool) -> tuple[Floats, Floats
 
 
 def two_attributes(background: int = 20_000, signal: int = 2_000, *, seed: int = 0) -> Toy:
-    """Draw a score that depends on mass and transverse momentum together, through m / pT."""
+    """Draw a score that depends on mass and transverse momentum together, through m / pT.
+
+    Args:
+        background: how many background events.
+        signal: how many signal events.
+        seed: of the random numbers.
+    """
     rng = np.random.default_rng(seed)
     m = _masses(rng, background, signal)
     pt = rng.uniform(300, 600, size=m.size)
@@ -139,7 +164,14 @@ def two_attributes(background: int = 20_000, signal: int = 2_000, *, seed: int =
 
 
 def atoms(background: int = 20_000, signal: int = 2_000, *, leaves: int = 12, seed: int = 0) -> Toy:
-    """Draw the tagger as a boosted tree with few leaves gives it: `leaves` distinct scores."""
+    """Draw the tagger as a boosted tree with few leaves gives it: `leaves` distinct scores.
+
+    Args:
+        background: how many background events.
+        signal: how many signal events.
+        leaves: how many different scores.
+        seed: of the random numbers.
+    """
     rng = np.random.default_rng(seed)
     m = _masses(rng, background, signal)
     edges = np.linspace(-4, 4, leaves - 1)

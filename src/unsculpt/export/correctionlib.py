@@ -68,6 +68,14 @@ def to_correctionlib(
             given, 0.01 of a `Moved`.
         variations: pairs of the model's variations to write too; the correction then has a last
             input, `variation`, which is "nominal", "up_1", "down_1", ...
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import SplineDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 0, seed=1)
+    >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
+    >>> with TemporaryDirectory() as folder:
+    ...     to_correctionlib(spline, f"{folder}/flat.json", tolerance=0.01)
     """
     check_single(model)
     moves = isinstance(model, Moved)

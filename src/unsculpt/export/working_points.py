@@ -54,6 +54,14 @@ def to_working_points(
         tolerance: the largest difference between the efficiency of the cut and the one asked for,
             as a share of it, at 4097 values of an attribute or 193 by 193 of two. With
             one it holds between them too; with two not where the cut bends sharply.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import SplineDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 0, seed=1)
+    >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
+    >>> with TemporaryDirectory() as folder:
+    ...     to_working_points(spline, f"{folder}/cuts.json", [0.1])
     """
     check_single(model)
     check_tolerance(tolerance)

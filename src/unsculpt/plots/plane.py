@@ -42,6 +42,10 @@ def plane(
         efficiency: fraction of the background, at all values, that passes.
         names: of the attributes, on the axes.
         bins: of each attribute, with equal numbers of background events.
+
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.two_attributes(5000, 500, seed=1)
+    >>> figure = plane({"tagger": toy.score}, toy.label, *toy.protected.T)
     """
     x, y = (
         equal_shares(Axis.from_events(values, labels, 1, name), labels, bins)
