@@ -27,7 +27,7 @@ def reference():
 
 def _group(param):
     """Return arguments first, then groups in the order of the help."""
-    order = ["Arguments", "Events", "Method", "What the page shows", "Output", "Options", "Cluster"]
+    order = ["Arguments", "Options", "Events", "Method", "What the page shows", "Output", "Cluster"]
     argument = param.param_type_name == "argument"
     group = "Arguments" if argument else getattr(param, "rich_help_panel", None) or "Options"
     return order.index(group), group
@@ -57,7 +57,8 @@ class Commands(SphinxDirective):
     """All commands with their options."""
 
     def run(self):
-        """Return the nodes of the reference."""
+        """Return the nodes of the reference; the commands may change where this page does not."""
+        self.env.note_reread()
         return self.parse_text_to_nodes("\n".join(reference()), allow_section_headings=True)
 
 

@@ -4,6 +4,9 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.util.inspect import TypeAliasForwardRef
+
 sys.path.insert(0, str(Path(__file__).parent))  # for commands.py
 
 project = "unsculpt"
@@ -22,6 +25,9 @@ extensions = [
 exclude_patterns = ["figures"]
 html_theme = "furo"
 html_title = f"unsculpt {release}"
+html_static_path = ["_static"]
+html_css_files = ["unsculpt.css"]
+default_role = "literal"  # what stands between single backticks in a docstring is code
 smartquotes = False  # --option is no dash
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -32,6 +38,7 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats")}
+TypeAliasForwardRef.__repr__ = lambda self: self.name  # in "ArrayLike | None" it is shown as it is
 napoleon_use_ivar = False  # a field list takes the end of history_ for markup
 napoleon_use_rtype = False
 
@@ -47,4 +54,11 @@ def setup(app):
         field = type(obj).__name__ == "_tuplegetter"
         return skipped or field or getattr(obj, "__module__", "").startswith("sklearn") or None
 
+    def dashes(app, tree, name):
+        """Put a dash where Sphinx writes two hyphens between an argument and its description."""
+        for text in list(tree.findall(nodes.Text)):
+            if text == " -- ":
+                text.parent.replace(text, nodes.Text(" – "))
+
     app.connect("autodoc-skip-member", skip)
+    app.connect("doctree-resolved", dashes)

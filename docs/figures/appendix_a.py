@@ -21,7 +21,7 @@ IMAGES = Path(__file__).parents[1] / "images"
 
 
 def best_auc(feature: np.ndarray, label: np.ndarray) -> float:
-    """What a feature can separate: likelihood ratio from half of the events, AUC on the others."""
+    """Return the AUC of the likelihood ratio, learned from half of the events, on the others."""
     edges = np.linspace(-5, 5, 201)
     place = np.clip(np.searchsorted(edges, feature), 1, len(edges) - 1) - 1
     learn = np.arange(len(feature)) % 2 == 0
@@ -39,12 +39,12 @@ def sculpting(feature: np.ndarray, toy: toys.Toy) -> float:
 
 
 def as_it_came(toy: toys.Toy) -> np.ndarray:
-    """The feature x."""
+    """Return the feature x."""
     return toy.score
 
 
 def mirrored(toy: toys.Toy) -> np.ndarray:
-    """The feature with its sign changed for m = 1: the same information."""
+    """Return the feature with its sign changed for m = 1: the same information."""
     return np.where(toy.protected == 1, -toy.score, toy.score)
 
 

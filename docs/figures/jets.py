@@ -28,7 +28,7 @@ TITLES = {
 
 
 def spectra(axes: Axes, values: np.ndarray, label: np.ndarray, classes: tuple, bins: np.ndarray):
-    """The normalised spectrum of every class."""
+    """Draw the normalised spectrum of every class."""
     for code in classes:
         content, _ = np.histogram(values[label == code], bins, density=True)
         axes.stairs(content, bins, **STYLE[code])
@@ -50,7 +50,7 @@ def variables(jets: Jets) -> Figure:
 
 
 def masses(jets: Jets) -> Figure:
-    """The mass of every class; the logarithmic axis shows how QCD falls."""
+    """Draw the mass of every class; the logarithmic axis shows how QCD falls."""
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     linear, logarithmic = figure.subplots(1, 2)
     spectra(linear, jets.mass, jets.label, (QCD, W, TOP), np.linspace(50, 300, 126))

@@ -1,4 +1,4 @@
-"""The `unsculpt` command: stops at once when asked to, then is `unsculpt.cli`."""
+"""The start of the `unsculpt` command: it handles signals, then calls `unsculpt.cli`."""
 
 from __future__ import annotations
 

@@ -146,6 +146,11 @@ def closure_map(
         second: The second score, shape (n,).
         kept: Fractions of the events that a cut keeps.
         sample_weight: Event weights, negative ones included.
+
+    >>> rng = np.random.default_rng(1)
+    >>> found = closure_map(rng.random(10_000), rng.random(10_000), kept=[0.5, 0.2])
+    >>> found.ratio.shape
+    (2, 2)
     """
     one, two, weight = _events(first, second, sample_weight)
     fractions = column(kept, "kept")
@@ -182,6 +187,11 @@ def contamination(
     Returns:
         The signal's share of the weight in each region, (4,), NaN in an A without any, and the
         prediction from all events over the one from background alone, minus one.
+
+    >>> first, second, labels = [1, 1, 0, 0, 1], [1, 0, 1, 0, 1], [0, 0, 0, 0, 1]
+    >>> share, bias = contamination(first, second, labels, (0.5, 0.5))
+    >>> share.tolist(), bias
+    ([0.5, 0.0, 0.0, 0.0], 0.0)
     """
     one, two, weight = _events(first, second, sample_weight)
     kinds = column(labels, "labels", len(one), "first")
@@ -209,6 +219,11 @@ def pyhf_workspace(regions: Regions, signal: ArrayLike | None = None) -> dict[st
         regions: The counts in data, as `closure` returns them, unweighted.
         signal: Expected signal in A, B, C and D, scaled by `mu`. Without it there is background
             alone, and `mu` does nothing.
+
+    >>> rng = np.random.default_rng(1)
+    >>> counts = closure(rng.random(10_000), rng.random(10_000), (0.8, 0.8))
+    >>> [channel["name"] for channel in pyhf_workspace(counts)["channels"]]
+    ['A', 'B', 'C', 'D']
     """
     expected = np.zeros(4) if signal is None else column(signal, "signal", 4, "the regions")
     odd = regions.sums != np.round(regions.sums)

@@ -98,7 +98,7 @@ def _in_lists(ak: Any, method: Callable[..., Any], call: Any) -> Any:
 
 
 def _number_events(given: dict[str, Any]) -> None:
-    """Number the events of a fit in folds: all entries of an event belong in one fold."""
+    """Give each event of a fit in folds a number: all its entries belong in one fold."""
     if given.get("event") is None:
         scores = given["scores"]
         named = named_columns(scores)

@@ -89,6 +89,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Read a decorrelator or classifier that `save` wrote.
 
     The file holds numbers and JSON only: reading one from a stranger cannot run code.
+
+    Args:
+        path: the model file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import DDTDecorrelator
+    >>> with TemporaryDirectory() as folder:
+    ...     DDTDecorrelator().fit(range(10), range(10)).save(f"{folder}/ddt.unsculpt")
+    ...     load(f"{folder}/ddt.unsculpt")
+    DDTDecorrelator()
     """
     arrays, metadata = read_model(path)
     try:

@@ -30,6 +30,12 @@ def test_adds_the_score_of_the_library(output, unsculpt, model, events, save, tm
     assert "mass was outside the fitted range in 1 of 1,000: the nearest" in answer.output
 
 
+def test_many_columns_are_counted_not_named(unsculpt, model, events, save, tmp_path):
+    path, output = save(events, "a.parquet"), tmp_path / "b.parquet"
+    answer = unsculpt("apply", model, path, "-o", output, "--variations", "3")
+    assert "Added 7 columns, tagger_flat to tagger_flat_down_3, to 1,000 rows" in answer.output
+
+
 def test_asks_for_units_where_most_is_outside(unsculpt, model, events, save, tmp_path):
     path, output = save(events, "a.parquet"), tmp_path / "b.parquet"
     asked = "Warning: mass was outside the fitted range in most events; is it in the units of the"

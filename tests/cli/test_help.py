@@ -30,6 +30,8 @@ def test_every_option_is_described_by_sentences_of_its_own(command):
         assert said[0].isupper(), option.name
         assert said.endswith("."), option.name
         assert "likewise" not in said, option.name
+        if getattr(option, "is_flag", False):  # the help would say that it takes a value, <bool>
+            assert option.metavar == "", option.name
 
 
 def test_fit_fits_two_screens():

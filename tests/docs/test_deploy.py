@@ -1,8 +1,10 @@
 """The page's examples run and give what the model gives: Python, C++, and C++ in Cling."""
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +31,17 @@ def page(tmp_path_factory):
             exec(code, names)
             names.setdefault("flats", []).append(names.get("flat"))
     return folder, names
+
+
+def test_the_commands_write_the_same_files(page, monkeypatch):
+    folder, _ = page
+    monkeypatch.chdir(folder)
+    before = {path.name: path.read_bytes() for path in folder.glob("*.[hjo]*")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in re.findall(r"^\$ (unsculpt .*)$", PAGE.read_text(), flags=re.MULTILINE):
+        (name,) = re.findall(r"-o (\S+)", line)
+        subprocess.run(line, shell=True, check=True, env=os.environ | {"PATH": path})
+        assert len((folder / name).read_bytes()) == pytest.approx(len(before[name]), rel=0.01)
 
 
 def test_python(page):

@@ -1,11 +1,14 @@
 """The reference that Sphinx builds from the docstrings."""
 
 import inspect
+import re
 import runpy
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import unsculpt
 from unsculpt import FlowDecorrelator
 from unsculpt.saving import MODELS
 
@@ -26,3 +29,33 @@ def test_the_readme_names_every_method():
     public = [kind.__name__ for kind in ours if not inspect.isabstract(kind)]
     assert len(public) > 8
     assert not [name for name in public if name not in readme and name != "Chain"]
+
+
+def public():
+    """Return what the pages of the reference list, by name."""
+    found = {}
+    for page in (Path(__file__).parents[2] / "docs" / "reference").glob("*.md"):
+        for kind, name in re.findall(r"^\.\. auto(\w+):: (\S+)$", page.read_text(), flags=re.M):
+            if kind != "module":
+                found[name] = getattr(unsculpt, name)
+                continue
+            module = import_module(name)
+            ours = getattr(module, "__all__", None) or [
+                key
+                for key, value in vars(module).items()
+                if getattr(value, "__module__", "") == name and not key.startswith("_")
+            ]
+            found |= {f"{name}.{key}": getattr(module, key) for key in ours}
+    return {name: thing for name, thing in found.items() if inspect.isroutine(thing)}
+
+
+@pytest.mark.parametrize(("name", "function"), public().items(), ids=public())
+def test_every_argument_of_a_public_function_is_described(name, function):
+    text = inspect.getdoc(function)
+    given = [p for p in inspect.signature(function).parameters if not p.startswith("_")]
+    assert not [p for p in given if not re.search(rf"^ +\*{{0,2}}{p}: ", text, flags=re.M)]
+
+
+def test_every_public_class_of_unsculpt_is_on_the_page():
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "decorrelators.md").read_text()
+    assert set(re.findall(r"^\.\. auto\w+:: (\w+)$", text, flags=re.M)) == set(unsculpt.__all__)

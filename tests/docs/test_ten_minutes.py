@@ -1,4 +1,4 @@
-"""The first tutorial, typed in as it stands."""
+"""The first tutorial, typed in as it stands, and the commands of pages that use its files."""
 
 import os
 import re
@@ -10,18 +10,30 @@ import pytest
 import uproot
 
 pytestmark = pytest.mark.slow
-PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "ten-minutes.md"
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def type_in(page, folder):
+    text = page.read_text()
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in re.findall(r"^\$ (unsculpt (?:.*\\\n)*.*)$", text, flags=re.MULTILINE):
+        subprocess.run(line, shell=True, cwd=folder, check=True, env=os.environ | {"PATH": path})
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder, text = tmp_path_factory.mktemp("tutorial"), PAGE.read_text()
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for python in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+    folder, page = tmp_path_factory.mktemp("tutorial"), DOCS / "tutorials" / "ten-minutes.md"
+    for python in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
         subprocess.run([sys.executable, "-c", python], cwd=folder, check=True)
-    for line in re.findall(r"^\$ (unsculpt (?:.*\\\n)*.*)$", text, flags=re.MULTILINE):
-        subprocess.run(line, shell=True, cwd=folder, check=True, env=os.environ | {"PATH": path})
+    type_in(page, folder)
     return folder
+
+
+@pytest.mark.parametrize("page", ["move", "crossfit", "report", "uncertainty"])
+def test_pages_that_use_its_files(page, folder):
+    before = set(os.listdir(folder))
+    type_in(DOCS / f"{page}.md", folder)
+    assert len(set(os.listdir(folder)) - before) > 1
 
 
 def test_the_score_is_flat_at_every_mass(folder):

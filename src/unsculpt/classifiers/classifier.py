@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
-    """A fully connected network, trained on cross entropy and, if wanted, against sculpting.
+    """Train a fully connected network on cross entropy and, if wanted, against sculpting.
 
     The loss is the cross entropy plus `alpha` times a penalty on how much the score of background
     events, those of the first class, knows of the protected attributes (Klein and Golling,
@@ -91,12 +91,12 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     @classmethod
     def vdnn(cls, **parameters: Any) -> Self:
-        """The paper's plain network: three layers of 64, ReLU, batches of 256."""
+        """Return the paper's plain network: three layers of 64, ReLU, batches of 256."""
         return cls(**parameters)
 
     @classmethod
     def disco(cls, alpha: float, **parameters: Any) -> Self:
-        """The paper's network with distance correlation: Swish, normalised, batches of 2048.
+        """Return the paper's network with distance correlation: Swish, batches of 2048.
 
         G. Kasieczka and D. Shih, arXiv:2001.05310. The penalty is the square of the distance
         correlation, which their code calls the distance correlation: the strengths of their paper
@@ -109,7 +109,7 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     @classmethod
     def double_disco(cls, alpha: float, **parameters: Any) -> Self:
-        """Two scores that do not know each other on background, for the ABCD method.
+        """Return a network of two scores that do not know each other on background, for ABCD.
 
         G. Kasieczka, B. Nachman, M. Schwartz and D. Shih, "ABCDisCo" (arXiv:2007.14400): the cross
         entropies of both, and `alpha` times the square of their distance correlation. They train
@@ -126,7 +126,7 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     @classmethod
     def mode(cls, alpha: float, order: int = 0, **parameters: Any) -> Self:
-        """The paper's network with moment decomposition: Swish, normalised, batches of 16,384.
+        """Return the paper's network with moment decomposition: Swish, batches of 16,384.
 
         O. Kitouni, B. Nachman, C. Weisser and M. Williams, arXiv:2010.09745. Order 0 asks for a
         flat response, 1 for one linear in the attribute, 2 for a quadratic one.
@@ -138,7 +138,7 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     @classmethod
     def adversarial(cls, strength: float, **parameters: Any) -> Self:
-        """The same network against an adversary, with batches of 2048 and Adam at 1e-4.
+        """Return the same network against an adversary, with batches of 2048, Adam at 1e-4.
 
         The adversary infers the attributes from the score of background events, and the
         classifier pays `strength` times its success; the literature calls it λ, which is a

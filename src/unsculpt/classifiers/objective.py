@@ -1,4 +1,4 @@
-"""What a classifier minimises."""
+"""The loss that a classifier minimises: cross entropy and a penalty."""
 
 from __future__ import annotations
 

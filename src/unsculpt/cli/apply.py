@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 
 def apply(
-    model: Annotated[str, typer.Argument(help="A model file.", show_default=False)],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)
+    ],
     events: Events,
     output: Annotated[
         str,
@@ -86,7 +88,8 @@ def apply(
         bool,
         typer.Option(
             "--selected-only",
-            help="Events that are not of the fit's selection get NaN.",
+            metavar="",
+            help="Give NaN to events that the selection of the fit leaves out.",
             rich_help_panel=EVENTS,
         ),
     ] = False,
@@ -173,6 +176,8 @@ def _print(done: Applied, seconds: float, outside: str) -> None:
 
     console = Console(highlight=False)
     columns, files = ", ".join(done.columns), ", ".join(done.files)
+    if len(done.columns) > 5:  # as with variations
+        columns = f"{len(done.columns)} columns, {done.columns[0]} to {done.columns[-1]},"
     each = "" if done.scores == done.rows else f" with {done.scores:,} scores"
     console.print(
         f"Added {escape(columns)} to {done.rows:,} rows{each} in {seconds:.1f} s: "

@@ -20,20 +20,29 @@ if TYPE_CHECKING:
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", dir_okay=False, help="The report to write (HTML).")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", dir_okay=False, help="The report to write (HTML)."
+        ),
     ] = Path("unsculpt-demo.html"),
     figure: Annotated[
         Path | None,
-        typer.Option(dir_okay=False, help="Write a figure of before and after: PNG, PDF, SVG."),
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="Write a figure of before and after: PNG, PDF, SVG.",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the training of the tagger.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Seed of the training of the tagger.")
+    ] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Train a W tagger on the jets of the package and decorrelate it from their mass.
 
-    Splines are fitted on QCD jets that the tagger has not seen, and judged
-    on others yet.
+    A spline is fitted on QCD jets that the tagger has not seen, and judged on
+    jets that neither of the two has seen.
 
     \b
     Example:

@@ -20,7 +20,7 @@ from unsculpt.cli.shared import (
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="A model that `unsculpt fit` or `save` wrote.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
     output: Annotated[
         Path,
         typer.Option(
@@ -56,6 +56,7 @@ def export(
         bool,
         typer.Option(
             "--single",
+            metavar="",
             help="For ONNX: take inputs of single precision (float).",
             rich_help_panel=OUTPUT,
         ),

@@ -10,17 +10,23 @@ from unsculpt.cli.shared import Json, Quiet, explained, print_json
 
 
 def generate(
-    path: Annotated[Path, typer.Argument(help="The Parquet file to write.")],
-    qcd: Annotated[int, typer.Option(min=0, help="Number of quark and gluon jets.")] = 10_000,
-    w: Annotated[int, typer.Option(min=0, help="Number of W jets.")] = 10_000,
-    top: Annotated[int, typer.Option(min=0, help="Number of top jets.")] = 0,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The Parquet file to write.")],
+    qcd: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Number of quark and gluon jets.")
+    ] = 10_000,
+    w: Annotated[int, typer.Option(metavar="N", min=0, help="Number of W jets.")] = 10_000,
+    top: Annotated[int, typer.Option(metavar="N", min=0, help="Number of top jets.")] = 0,
     seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the generator; the same seed gives the same jets.")
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Seed of the generator; the same seed gives the same jets."
+        ),
     ] = 1,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of processes. By default one for each core.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of processes. By default one for each core."),
     ] = None,
-    detector: Annotated[bool, typer.Option(help="Simulate a calorimeter.")] = True,
+    detector: Annotated[bool, typer.Option(metavar="", help="Simulate a calorimeter.")] = True,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

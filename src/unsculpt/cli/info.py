@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
 
 def info(
-    model: Annotated[str | None, typer.Argument(help="A model file.", show_default=False)] = None,
+    model: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)
+    ] = None,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show versions and devices, for a bug report.")
+        bool,
+        typer.Option("--debug", metavar="", help="Show versions and devices, for a bug report."),
     ] = False,
     quiet: Quiet = False,
     as_json: Json = False,

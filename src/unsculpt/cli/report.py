@@ -46,7 +46,9 @@ from unsculpt.cli.shared import (
 
 
 def report(
-    model: Annotated[str, typer.Argument(help="A model file.", show_default=False)],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)
+    ],
     events: SomeEvents = None,
     output: Annotated[
         str,
@@ -153,6 +155,7 @@ def report(
         bool,
         typer.Option(
             "--unblind",
+            metavar="",
             help="Look also at events that were blinded in the fit.",
             rich_help_panel=EVENTS,
         ),

@@ -1,4 +1,4 @@
-"""What `unsculpt report` is about: models, columns, and whether the fit saw the events."""
+"""The inputs of `unsculpt report`: models, columns, and whether the fit saw the events."""
 
 from __future__ import annotations
 

@@ -24,18 +24,23 @@ class Size(StrEnum):
 
 def reproduce(
     output: Annotated[
-        Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the results.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", file_okay=False, help="Folder for the results."
+        ),
     ] = Path("reproduction"),
     preset: Annotated[
         Size,
         typer.Option(
+            metavar="quick|paper",
             help="How much to run. quick: few seeds, strengths and epochs, minutes on two cores. "
-            "paper: all of it, for one large GPU."
+            "paper: all of it, for one large GPU.",
         ),
     ] = Size.quick,
     data: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             exists=True,
             dir_okay=False,
             help="W_high_level.npz, the original jets. By default the jets of the package.",
@@ -44,6 +49,7 @@ def reproduce(
     scores: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             exists=True,
             dir_okay=False,
             help="Do not train, but judge the scores in this file the same way. Its columns are "
@@ -54,7 +60,7 @@ def reproduce(
     workers: Workers = None,
     scheduler: Scheduler = None,
     figures: Annotated[
-        bool, typer.Option(help="Draw the figures and write the page after computing.")
+        bool, typer.Option(metavar="", help="Draw the figures and write the page after computing.")
     ] = True,
     quiet: Quiet = False,
     as_json: Json = False,

@@ -113,11 +113,14 @@ Settings = Annotated[
     ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option("--quiet", "-q", metavar="", help="Print errors only.", rich_help_panel=OUTPUT),
 ]
 Json = Annotated[
     bool,
-    typer.Option("--json", help="Print one JSON object, for scripts.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--json", metavar="", help="Print one JSON object, for scripts.", rich_help_panel=OUTPUT
+    ),
 ]
 Variations = Annotated[
     int,

@@ -11,7 +11,7 @@ SIZE = 155_520_682
 
 
 def load_w_high_level(path: str | Path | None = None, split: str | None = None) -> Jets:
-    """W and QCD jets from ``W_high_level.npz`` of Kasieczka and Shih (Zenodo 3606767).
+    """Read the W and QCD jets of Kasieczka and Shih, ``W_high_level.npz`` (Zenodo 3606767).
 
     The file keeps the mass scaled to the unit interval and labels QCD with 1; here the mass is
     in GeV and W is 1.

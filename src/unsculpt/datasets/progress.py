@@ -13,12 +13,12 @@ class DownloadBar:
         self.total: int | None = None
 
     def update(self, size: int) -> None:
-        """Another ``size`` bytes came."""
+        """Count another ``size`` bytes."""
         self._progress.start()
         self._progress.update(self._task, total=self.total, advance=size)
 
     def reset(self) -> None:
-        """Pooch winds the bar back before it fills it for good."""
+        """Wind the bar back, as pooch does before it fills it for good."""
         self._progress.update(self._task, completed=0)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from unsculpt.datasets.schema import COLUMNS, VARIABLES, Jets, check_split
 
 
 def load_jets(split: str | None = None, *, top: bool = False) -> Jets:
-    """W and QCD jets of 300 to 400 GeV, made by ``unsculpt generate``.
+    """Read the W and QCD jets of 300 to 400 GeV that come with the package.
 
     Anti-kt jets of radius 1 with a mass of 50 to 300 GeV, from Pythia 8 at 13 TeV and a
     parametric calorimeter: docs/jets.md has the details. The jets of a split come class after

@@ -67,7 +67,12 @@ class ThreeClassToy:
 
 
 def smooth(background: int = 10_000, signal: int = 1_000, *, seed: int = 0) -> Toy:
-    """An unbounded score whose mean and width drift gently with one attribute on [0, 1].
+    """Draw an unbounded score whose mean and width drift gently with one attribute on [0, 1].
+
+    Args:
+        background: how many background events.
+        signal: how many signal events.
+        seed: of the random numbers.
 
     >>> toy = smooth(1000, 100, seed=1)
     >>> bool(abs(toy.cdf(toy.score, toy.protected)[toy.background].mean() - 0.5) < 0.05)
@@ -83,10 +88,15 @@ def smooth(background: int = 10_000, signal: int = 1_000, *, seed: int = 0) -> T
 
 
 def tagger(background: int = 110_000, signal: int = 20_000, *, seed: int = 0) -> Toy:
-    """A score like a real W tagger's.
+    """Draw a score like a real W tagger's.
 
     It saturates at 0 and 1 and responds most near 80 GeV, on a background mass that falls from 50
     to 300 GeV; the signal mass peaks at 82 GeV.
+
+    Args:
+        background: how many background events.
+        signal: how many signal events.
+        seed: of the random numbers.
     """
     rng = np.random.default_rng(seed)
     m = _masses(rng, background, signal)
@@ -94,10 +104,15 @@ def tagger(background: int = 110_000, signal: int = 20_000, *, seed: int = 0) ->
 
 
 def appendix_a(background: int = 10_000, signal: int = 10_000, *, seed: int = 0) -> Toy:
-    """The paper's appendix A: binary m, background N(0, 1) or N(-10, 1), signal 2 away from it.
+    """Draw the paper's appendix A: binary m, background N(0, 1) or N(-10, 1), signal 2 away.
 
     The signal lies above the background for m = 0 and below it for m = 1, so a map that flips
     m = 1 decorrelates as well as one that does not, and separates better.
+
+    Args:
+        background: how many background events.
+        signal: how many signal events.
+        seed: of the random numbers.
     """
     rng = np.random.default_rng(seed)
     label = _labels(background, signal)
@@ -108,10 +123,14 @@ def appendix_a(background: int = 10_000, signal: int = 10_000, *, seed: int = 0)
 
 
 def appendix_a_decorrelated(toy: Toy, *, mirrored: bool) -> tuple[Floats, Floats]:
-    """The two exact decorrelations of that toy's score, and what each can separate.
+    """Return an exact decorrelation of the score of `appendix_a`, and what it can separate.
 
     Both shift the background onto N(0, 1) for either m; one also mirrors it for m = 1, which brings
     the two halves of the signal together.
+
+    Args:
+        toy: of `appendix_a`.
+        mirrored: whether to mirror the score for m = 1 as well.
 
     Returns:
         The decorrelated score, and the log of the likelihood ratio of signal and background there.
@@ -124,7 +143,13 @@ def appendix_a_decorrelated(toy: Toy, *, mirrored: bool) -> tuple[Floats, Floats
 
 
 def two_attributes(background: int = 20_000, signal: int = 2_000, *, seed: int = 0) -> Toy:
-    """A score that depends on mass and transverse momentum together, through m / pT."""
+    """Draw a score that depends on mass and transverse momentum together, through m / pT.
+
+    Args:
+        background: how many background events.
+        signal: how many signal events.
+        seed: of the random numbers.
+    """
     rng = np.random.default_rng(seed)
     m = _masses(rng, background, signal)
     pt = rng.uniform(300, 600, size=m.size)
@@ -139,7 +164,14 @@ def two_attributes(background: int = 20_000, signal: int = 2_000, *, seed: int =
 
 
 def atoms(background: int = 20_000, signal: int = 2_000, *, leaves: int = 12, seed: int = 0) -> Toy:
-    """The tagger as a boosted tree with few leaves would give it: `leaves` distinct scores."""
+    """Draw the tagger as a boosted tree with few leaves gives it: `leaves` distinct scores.
+
+    Args:
+        background: how many background events.
+        signal: how many signal events.
+        leaves: how many different scores.
+        seed: of the random numbers.
+    """
     rng = np.random.default_rng(seed)
     m = _masses(rng, background, signal)
     edges = np.linspace(-4, 4, leaves - 1)
@@ -159,7 +191,7 @@ def atoms(background: int = 20_000, signal: int = 2_000, *, leaves: int = 12, se
 def three_classes(
     background: int = 30_000, signal: int = 10_000, *, seed: int = 0
 ) -> ThreeClassToy:
-    """The probabilities of three classes, from a response that drifts with the mass.
+    """Draw the probabilities of three classes, from a response that drifts with the mass.
 
     Without the drift the log-ratios of each class are a normal cloud in the plane, the three
     clouds at the corners of an equilateral triangle, so that the softmax is the exact posterior
@@ -190,7 +222,7 @@ def three_classes(
 
 
 def _drift(m: Floats) -> tuple[Floats, Floats]:
-    """A shift of the plane near 85 GeV, and a stretch along axes that turn with the mass."""
+    """Return a shift of the plane near 85 GeV, and a stretch along axes that turn with the mass."""
     peak, slow = np.exp(-0.5 * ((m - 85) / 30) ** 2), (m - MASS_RANGE[0]) / 250
     shift = np.stack([1.5 * peak, 1.2 * slow - 0.3], axis=-1)
     angle = np.pi / 4 + 1.2 * slow

@@ -1,4 +1,4 @@
-"""Decorrelators: a method is one file or one folder, and one line here."""
+"""The decorrelators: one file or folder for each method, and a line here for each class."""
 
 from unsculpt.decorrelators.base import Decorrelator, ScoreDecorrelator
 from unsculpt.decorrelators.chain import Chain

@@ -48,7 +48,7 @@ OF_EVENTS |= {"thresholds", "select", "uncertainty", "log_prob", "sample"}
 
 
 class Decorrelator(Model):
-    """Turns a score into one whose background distribution ignores the protected attributes.
+    """Turn a score into one whose background distribution ignores the protected attributes.
 
     A method learns `attributes_` and `one_column_` beside its own; the checks of its input are
     here. Derive from `ScoreDecorrelator` what learns a conditional CDF of each score.
@@ -259,7 +259,7 @@ C = TypeVar("C", bound=ConditionalCDF)
 
 
 class ScoreDecorrelator(Decorrelator, Generic[C]):
-    """Replaces every score by its conditional CDF, one column at a time.
+    """Replace every score by its conditional CDF, one column at a time.
 
     Attributes:
         cdfs_: the conditional CDF of each score.
@@ -316,7 +316,7 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
         return np.clip(scores, *((low[0], high[0]) if self.one_column_ else (low, high)))
 
     def _shape(self, protected: Any) -> tuple[int, ...]:
-        """The shape of scores that go with these attributes."""
+        """Return the shape of scores that go with these attributes."""
         events = count_events(protected)
         return (events,) if self.one_column_ else (events, self.n_scores_)
 

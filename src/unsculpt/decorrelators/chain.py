@@ -23,7 +23,7 @@ Action = Callable[[Any], ArrayLike]
 
 
 class Chain(Decorrelator):
-    """Models applied one after the other, fitted, saved and loaded as one.
+    """Apply models one after the other; fit, save and load them as one.
 
     `first.then(second)` makes one. A step is a decorrelator, or a fitted `Classifier`, whose
     signal probability (all probabilities, if there are several signal classes) goes to the next.

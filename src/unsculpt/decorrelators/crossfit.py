@@ -41,7 +41,7 @@ COUNTED = "events with a weight other than zero"
 
 
 class CrossFit(Decorrelator):
-    """Transforms every event by a model that has not seen it, and still fits on all of them.
+    """Transform every event by a model that has not seen it, and still fit on all of them.
 
     A map looks flatter on the events it was fitted on than it is. So the events are dealt into
     folds, and there is a model for each, fitted on the events of the others.

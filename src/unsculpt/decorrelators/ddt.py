@@ -34,7 +34,7 @@ class Line(Shift):
 
 
 class DDTDecorrelator(ShiftDecorrelator[Line]):
-    """Subtracts the line along which the mean background score moves.
+    """Subtract the line along which the mean background score moves.
 
     The designed decorrelated tagger of Dolen et al. (arXiv:1603.00027), made for τ21, whose mean
     on QCD jets falls in a straight line with ρ = log(m²/pT²). The line is that of weighted least

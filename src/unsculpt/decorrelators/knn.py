@@ -69,7 +69,7 @@ class LocalCut(Shift):
 
 
 class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
-    """Subtracts the score cut that keeps a fixed fraction of background at each protected value.
+    """Subtract the score cut that keeps a fixed fraction of background at each protected value.
 
     Fixed-efficiency regression as ATLAS uses it for D2 (ATL-PHYS-PUB-2018-014): the cut is the
     quantile of the scores of the nearest background events in the protected attributes. Where

@@ -28,7 +28,7 @@ from unsculpt.saving import Arrays, Json, packed, unpacked
 
 
 class Morphing(Decorrelator):
-    """Morphs variables so that those of one sample are distributed as those of another.
+    """Morph variables so that those of one sample are distributed as those of another.
 
     Fit it on simulation and data together, and transform the simulation. Each variable gets a
     conditional CDF, given the protected attributes, the variables before it and the sample; an

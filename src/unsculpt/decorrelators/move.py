@@ -36,7 +36,7 @@ Scatter = Callable[[NDArray[np.intp]], Floats]
 
 
 class Moved(Decorrelator):
-    """Gives the score that an event would have with its attributes elsewhere.
+    """Give the score that an event would have with its attributes elsewhere.
 
     It stays in the units of the score, and in its order at fixed attributes: the quantile of the
     event at its own attributes is kept, F⁻¹(F(score | attributes) | reference). `model.move` does

@@ -26,7 +26,7 @@ from unsculpt.saving import Arrays, Json, packed, unpacked
 
 
 class OddsDecorrelator(Decorrelator):
-    """Makes the probabilities of several classes flatter; together they still sum to one.
+    """Make the probabilities of several classes flatter; together they still sum to one.
 
     Fit it on background. One class after the other, the odds of the class against all others are
     moved to the barycentre of their distributions, by a spline in the attributes, and the ratios

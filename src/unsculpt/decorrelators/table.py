@@ -24,7 +24,7 @@ from unsculpt.saving import Arrays, Json, Model, packed, unpacked
 
 
 class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
-    """Decorrelates the columns of one table from others of its columns.
+    """Decorrelate the columns of one table from others of its columns.
 
     A scikit-learn transformer around any decorrelator, for a `Pipeline`, a `ColumnTransformer` or
     a grid search. The protected columns are taken out of the table; all others are the scores (or

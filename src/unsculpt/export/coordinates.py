@@ -106,7 +106,7 @@ def over(
     chosen: tuple[int, ...] = (),
     line: int = 1,
 ) -> Content:
-    """A content for each choice of categories, that sees the coordinates of other attributes.
+    """Return a content for each choice of categories; it sees the coordinates of other attributes.
 
     Args:
         attributes: by the names of their inputs.
@@ -145,7 +145,7 @@ def _within(attribute: Continuous, name: str, outside: str | None, content: Cont
 
 
 def attribute_rule(attribute: Continuous, name: str, line: int) -> Content:
-    """The attribute's coordinate, constant beyond the fitted range."""
+    """Return the attribute's coordinate, constant beyond the fitted range."""
     knots, *levels = attribute.cdf.steps
     across, share = attribute.across(knots), attribute.by_range
     start, end = (share * across + (1 - share) * (2 * level - 1) for level in levels)
@@ -162,7 +162,7 @@ def piecewise(
     above: Content,
     line: int,
 ) -> Content:
-    """Straight lines from the end of one knot's jump to the start of the next one's."""
+    """Return straight lines from the end of one knot's jump to the start of the next one's."""
     knots, start, end, margin = apart(knots, start, end)
     edges: list[float | str] = ["-inf"]
     content: list[Content] = [below]
@@ -248,7 +248,7 @@ def cell(axes: int) -> str:
 
 
 def grid(names: list[str], axes: list[Floats], values: Floats, line: int, digits: int) -> Content:
-    """A table, linear along each axis in its cells; `line` is the shared formula of these."""
+    """Return a table, linear along each axis in its cells; `line` is their shared formula."""
     for axis, nodes in enumerate(axes):
         values = np.moveaxis(values, axis, -1)
         slope = np.diff(values) / np.diff(nodes)

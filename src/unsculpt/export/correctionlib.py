@@ -68,6 +68,14 @@ def to_correctionlib(
             given, 0.01 of a `Moved`.
         variations: pairs of the model's variations to write too; the correction then has a last
             input, `variation`, which is "nominal", "up_1", "down_1", ...
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import SplineDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 0, seed=1)
+    >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
+    >>> with TemporaryDirectory() as folder:
+    ...     to_correctionlib(spline, f"{folder}/flat.json", tolerance=0.01)
     """
     check_single(model)
     moves = isinstance(model, Moved)
@@ -116,7 +124,7 @@ def _table(cdf: Any) -> TableCDF | TensorCDF:
 def _moved(
     models: dict[str, Any], which: int, attributes: Attributes, score: str, tolerance: float
 ) -> Content:
-    """The coordinates of the attributes, and the grids over these and the score."""
+    """Return the coordinates of the attributes, and the grids over these and the score."""
     model = models["nominal"]
     if model.seed is not None:
         raise ValueError("correctionlib draws no random numbers; export it with seed=None")
@@ -126,7 +134,7 @@ def _moved(
 
     def inner(chosen: tuple[int, ...]) -> Content:
         def moved(axes: list[Floats], scores: Floats, higher: float) -> Floats:
-            """Where all models move these scores to, (models, ..., scores)."""
+            """Return where all models move these scores to, (models, ..., scores)."""
             features = np.repeat(features_at(attributes, axes, chosen), len(scores), axis=0)
             column = np.tile(scores, len(features) // len(scores))
             answers = [
@@ -147,7 +155,7 @@ def _moved(
 def _flat(
     models: dict[str, Any], which: int, attributes: Attributes, score: str, tolerance: float
 ) -> Content:
-    """The coordinates of the attributes, of the score, and the grids over these."""
+    """Return the coordinates of the attributes, of the score, and the grids over these."""
     tables = {
         name: _table(getattr(m, "cdfs_", [None] * m.n_scores_)[which]) for name, m in models.items()
     }

@@ -39,6 +39,14 @@ def to_cpp(model: Any, path: str | os.PathLike[str], *, variations: int = 0) -> 
         model: as in `to_onnx`.
         path: the file to write; its name becomes that of the namespace.
         variations: pairs of the model's variations to return too: `nominal`, `up_1`, `down_1`, ...
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import SplineDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 0, seed=1)
+    >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
+    >>> with TemporaryDirectory() as folder:
+    ...     to_cpp(spline, f"{folder}/flat.hpp")
     """
     graph = graph_of(model, variations=variations)
     steps, sha = Steps(graph), checksum(model)

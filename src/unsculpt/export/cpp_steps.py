@@ -165,7 +165,7 @@ class Steps:
                 return self.types[node.inputs[0]]
 
     def size(self, name: str) -> int:
-        """How many numbers an array holds."""
+        """Return how many numbers an array holds."""
         return int(np.prod(self.shapes[name]))
 
     def item(self, name: str, index: str = "0") -> str:

@@ -55,7 +55,7 @@ def moved_content(
         return down - off, up + off
 
     def stretch(scores: Floats) -> Content:
-        """Lines between scores."""
+        """Return lines between scores."""
         nodes = [*axes, scores]
         for _ in range(HALVINGS + 1):
             *attributes_at, scores = nodes
@@ -76,7 +76,7 @@ def moved_content(
         )
 
     def atom(at: float) -> Content:
-        """All events of one score."""
+        """Return the content for all events of one score."""
         one = np.array([at])
         values, (down, up) = moved(axes, one, 0)[..., 0], allowed(axes, one, 0.5)
         if not names:

@@ -63,6 +63,14 @@ def to_onnx(
         variations: pairs of the model's variations to write too; the outputs are then `nominal`,
             `up_1`, `down_1`, ... (`nominal_0`, ... of several scores).
         single: whether the inputs are single precision (float in C++).
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import SplineDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 0, seed=1)
+    >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
+    >>> with TemporaryDirectory() as folder:
+    ...     to_onnx(spline, f"{folder}/flat.onnx")
     """
     onnx = needs("onnx", "onnx")
     graph = graph_of(model, classifier, method, variations)

@@ -8,7 +8,7 @@ Content = dict[str, Any] | float
 
 
 def formula(expression: str, *variables: str, parameters: list[Any] | None = None) -> Content:
-    """A formula of some inputs, which it calls x and y."""
+    """Return a formula of some inputs, which it calls x and y."""
     node = {
         "nodetype": "formula",
         "expression": expression,
@@ -19,12 +19,12 @@ def formula(expression: str, *variables: str, parameters: list[Any] | None = Non
 
 
 def reference(index: int, parameters: list[Any]) -> Content:
-    """One of the shared formulas with these parameters."""
+    """Return one of the shared formulas with these parameters."""
     return {"nodetype": "formularef", "index": index, "parameters": _numbers(parameters)}
 
 
 def binning(name: str, edges: list[Any], content: list[Content], flow: Any) -> Content:
-    """A content for each bin of an input, and what to do beyond them."""
+    """Return a content for each bin of an input, and what to do beyond them."""
     return {
         "nodetype": "binning",
         "input": name,
@@ -35,13 +35,13 @@ def binning(name: str, edges: list[Any], content: list[Content], flow: Any) -> C
 
 
 def category(name: str, contents: dict[Any, Content], other: Content | None = None) -> Content:
-    """A content for each text or integer that an input may be; else another, or an error."""
+    """Return a content for each text or integer of an input; else another, or an error."""
     cases = [{"key": key, "value": content} for key, content in contents.items()]
     return {"nodetype": "category", "input": name, "content": cases, "default": other}
 
 
 def transform(name: str, rule: Content, content: Content) -> Content:
-    """A content that sees another value of an input."""
+    """Return a content that sees another value of an input."""
     return {"nodetype": "transform", "input": name, "rule": rule, "content": content}
 
 

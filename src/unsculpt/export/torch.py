@@ -41,7 +41,14 @@ def to_torchscript(
     classifier: Classifier | None = None,
     method: Method = "predict_proba",
 ) -> None:
-    """Write the module of `to_torch` as TorchScript, which C++ loads without Python."""
+    """Write the module of `to_torch` as TorchScript, which C++ loads without Python.
+
+    Args:
+        model: as in `to_onnx`.
+        path: the file to write.
+        classifier: as in `to_torch`.
+        method: as in `to_torch`.
+    """
     torch = needs("torch", "torch")
     graph = graph_of(model, classifier, method)
     example = tuple(

@@ -53,6 +53,14 @@ def to_working_points(
         tolerance: the largest difference between the efficiency of the cut and the one asked for,
             as a share of it. It holds at all values of the attributes at which the score has no
             atom at the cut.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import SplineDecorrelator
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 0, seed=1)
+    >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
+    >>> with TemporaryDirectory() as folder:
+    ...     to_working_points(spline, f"{folder}/cuts.json", [0.1])
     """
     check_single(model)
     check_tolerance(tolerance)
@@ -110,7 +118,7 @@ def _cuts(
     outside: str | None,
     tolerance: float,
 ) -> Content:
-    """The cut at one efficiency."""
+    """Return the cut at one efficiency."""
     names = continuous(attributes)
     axes, (low, high) = len(names), cdf.range
     off = efficiency * tolerance * PART

@@ -302,7 +302,12 @@ def _which(expressions: Sequence[Expression], values: list[NDArray[Any]]) -> str
 
 
 def targets(events: Stream, output: str | os.PathLike[str]) -> list[tuple[Stream, Location]]:
-    """Pair the files to read with those to write: all with one file, or each with its own."""
+    """Pair the files to read with those to write: all with one file, or each with its own.
+
+    Args:
+        events: the files to read.
+        output: a file for all of them, or a folder.
+    """
     if is_url(output):
         raise ValueError(f"{output} is a URL, which can only be read; write to a file here")
     inputs = {location.path.resolve() for location in events.locations}

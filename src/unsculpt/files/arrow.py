@@ -1,4 +1,4 @@
-"""Arrow files, which Feather's second version is another name for."""
+"""Arrow files; Feather's second version is another name for them."""
 
 from __future__ import annotations
 

@@ -35,7 +35,12 @@ PATIENCE = "10s"  # with a scheduler that does not answer
 
 @contextmanager
 def connected(scheduler: str | None = None, workers: int | None = None) -> Iterator[Client]:
-    """Give a client of a running cluster, or of so many processes started here."""
+    """Give a client of a running cluster, or of so many processes started here.
+
+    Args:
+        scheduler: the address of a cluster that is running.
+        workers: how many processes to start here instead.
+    """
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -73,7 +78,15 @@ def read_sample(
     nan: Missing = "raise",
     advance: Callable[[int], object] = lambda rows: None,
 ) -> Sample:
-    """Select and compute the columns of a fit on the workers, and gather them here."""
+    """Select and compute the columns of a fit on the workers, and gather them here.
+
+    Args:
+        client: of the cluster.
+        events: the files.
+        source: as in `files.read_sample`.
+        nan: as in `files.read_sample`.
+        advance: called with the rows of each file when it is read.
+    """
     parts = _on_files(client, _selected, events, advance, _anywhere(source))
     return joined(parts, source, nan)
 
@@ -87,7 +100,16 @@ def fit_histograms(
     nan: Missing = "raise",
     advance: Callable[[int], object] = lambda rows: None,
 ) -> SplineDecorrelator:
-    """Return `first` with the background of all these files added, counted on the workers."""
+    """Return `first` with the background of all these files added, counted on the workers.
+
+    Args:
+        client: of the cluster.
+        first: a fitted spline that sets the binning.
+        events: the files to count.
+        source: as in `files.read_sample`.
+        nan: as in `files.read_sample`.
+        advance: called with the rows of each file when it is counted.
+    """
     parts = _on_files(client, _counted, events, advance, _anywhere(source), nan, first.empty())
     return reduce(add, parts, first)
 
@@ -101,7 +123,16 @@ def apply(
     advance: Callable[[int], object] = lambda rows: None,
     **options: Any,
 ) -> Applied:
-    """Write each file with its decorrelated scores into a folder, one task a file."""
+    """Write each file with its decorrelated scores into a folder, one task a file.
+
+    Args:
+        client: of the cluster.
+        model: the model file.
+        events: the files to read.
+        output: the folder to write to.
+        advance: called with the rows of each file when it is written.
+        **options: as in `files.apply`.
+    """
     folder = Path(output).resolve()
     if not output.endswith("/") and not folder.is_dir():
         raise ValueError(

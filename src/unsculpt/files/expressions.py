@@ -120,6 +120,10 @@ def parse(text: str, names: Sequence[str]) -> Expression:
 
     Names that are no words go between backticks.
 
+    Args:
+        text: the expression.
+        names: of the columns that there are.
+
     >>> import pyarrow as pa
     >>> table = pa.table({"mass": [80.4, 91.2], "jet pt": [200.0, 310.0]})
     >>> parse("80 < mass < 90 or `jet pt` > 300", table.column_names)(table)

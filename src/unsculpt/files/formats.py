@@ -122,6 +122,10 @@ def reading(location: Location) -> Iterator[None]:
 def create(output: str | os.PathLike[str] | Location, schema: pa.Schema) -> Iterator[Put]:
     """Write a file whole or not at all, in the format its name ends in.
 
+    Args:
+        output: the file to write; its ending names the format.
+        schema: the names and types of its columns.
+
     >>> import pathlib, tempfile
     >>> import pyarrow as pa
     >>> from unsculpt.files import scan

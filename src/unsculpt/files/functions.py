@@ -1,4 +1,4 @@
-"""What expressions can do."""
+"""The functions that expressions may call."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Remote:
         return Path(self.name).suffix
 
     def absolute(self) -> Remote:
-        """It is the same from anywhere."""
+        """Return the URL as it is: it is the same from anywhere."""
         return self
 
     def resolve(self) -> Remote:
@@ -52,7 +52,7 @@ class Remote:
         return self._named(self._place[1])
 
     def exists(self) -> bool:
-        """Whether the server has it."""
+        """Return whether the server has it."""
         system, path = self._place
         return bool(system.exists(path))
 

@@ -98,6 +98,9 @@ class Stream:
 def scan(*names: str | os.PathLike[str]) -> Stream:
     """Look into files, patterns of files and trees in files, without reading their rows.
 
+    Args:
+        *names: files, patterns of files and trees in files, such as `run*.root:Events`.
+
     >>> scan("run*.root:Events")
     Traceback (most recent call last):
     ...
@@ -112,7 +115,13 @@ def scan_samples(
     background: Sequence[str | os.PathLike[str]] = (),
     signal: Sequence[str | os.PathLike[str]] = (),
 ) -> Stream:
-    """Look into all these files, each once; those of background and signal may be among events."""
+    """Look into all these files, each once; those of background and signal may be among events.
+
+    Args:
+        events: files whose events are of all kinds, or patterns of them.
+        background: files of background alone.
+        signal: files of signal alone.
+    """
     named, *files = (locate(*names) if names else [] for names in (events, background, signal))
     of_background, of_signal = map(Tables, files)
     found, seen = list[Location](), Tables()

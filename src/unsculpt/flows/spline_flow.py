@@ -40,7 +40,7 @@ class SplineFlow(eqx.Module):
 
     @staticmethod
     def smooth(features: int, *, key: PRNGKeyArray) -> SplineFlow:
-        """The logit moved and one spline, both smooth in the attributes."""
+        """Return the logit moved and one spline, both smooth in the attributes."""
         network = SmoothConditioner(features, PLACES + NUMBERS, key=key)
         return SplineFlow([network], shift=True)
 

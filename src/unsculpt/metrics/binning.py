@@ -8,7 +8,7 @@ from unsculpt.metrics._inputs import column
 
 
 def bin_edges(protected: ArrayLike, bins: int | ArrayLike) -> Floats:
-    """Edges of the bins that every metric of this package uses.
+    """Return the edges of the bins that every metric of this package uses.
 
     Pass the result as `bins` wherever several numbers must share the same bins. A bin holds its
     lower edge; the last bin holds both. Events outside the edges are in no bin.

@@ -35,7 +35,7 @@ def demographic_parity_difference(
     bins: Bins = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Largest difference between groups in the share that is selected.
+    """Return the largest difference between groups in the share that is selected.
 
     The groups are the values of the attributes; of several attributes, the combinations that
     occur. A continuous attribute is divided by `bins`: small groups scatter, and the largest
@@ -71,7 +71,7 @@ def equal_opportunity_difference(
     bins: Bins = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Largest difference between groups in the share of the positives that is selected.
+    """Return the largest difference between groups in the share of positives that is selected.
 
     Args:
         selected: whether each person is selected, (n,): truth values, or 0 and 1.
@@ -100,7 +100,7 @@ def equalized_odds_difference(
     bins: Bins = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Largest difference between groups in the share selected of the positives or the negatives.
+    """Return the larger of the differences in the share selected of positives and of negatives.
 
     Args:
         selected: whether each person is selected, (n,): truth values, or 0 and 1.

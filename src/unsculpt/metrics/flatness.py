@@ -32,7 +32,7 @@ def kolmogorov_smirnov_in_bins(
     bins: int | ArrayLike = 20,
     sample_weight: ArrayLike | None = None,
 ) -> Floats:
-    """Largest distance of the score's distribution in each bin from the inclusive one.
+    """Return how far the score's distribution in each bin is from the inclusive one at most.
 
     The largest distance between F_b and F over all scores, for F_b the distribution function in
     bin b and F the one of all events. With negative weights, the largest next to the scores in
@@ -69,7 +69,7 @@ def cramer_von_mises_in_bins(
     bins: int | ArrayLike = 20,
     sample_weight: ArrayLike | None = None,
 ) -> Floats:
-    """Squared distance of the score's distribution in each bin from the inclusive one.
+    """Return the squared distance of the score's distribution in each bin to the inclusive one.
 
     The integral of (F_b - F)² dF, for F_b the distribution function in bin b and F the one of
     all events.

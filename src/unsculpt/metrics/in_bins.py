@@ -19,7 +19,7 @@ def auc_in_bins(
     bins: int | ArrayLike = 20,
     sample_weight: ArrayLike | None = None,
 ) -> Floats:
-    """Area under the ROC curve in each bin of the protected attribute.
+    """Return the area under the ROC curve in each bin of the protected attribute.
 
     Args:
         scores: Classifier scores, higher for signal, shape (n,).
@@ -56,7 +56,7 @@ def expected_auc(
     bins: int | ArrayLike = 20,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Mean of the area in bins under the signal's distribution of the protected attribute.
+    """Return the mean of the AUC in bins under the signal's distribution of the attribute.
 
     Unlike the inclusive area it gains nothing from the protected attribute itself, so a flat
     score and the one it came from can be compared. Bins without an area carry no weight.
@@ -100,7 +100,7 @@ def efficiency_in_bins(
     label: int = 1,
     sample_weight: ArrayLike | None = None,
 ) -> Floats:
-    """Efficiency of one inclusive cut in each bin of the protected attribute.
+    """Return the efficiency of one inclusive cut in each bin of the protected attribute.
 
     Args:
         scores: Classifier scores, higher for signal, shape (n,).
@@ -149,7 +149,7 @@ def rejection_in_bins(
     efficiency: float = 0.5,
     sample_weight: ArrayLike | None = None,
 ) -> Floats:
-    """Background rejection of one inclusive cut in each bin of the protected attribute.
+    """Return the background rejection of one inclusive cut in each bin of the attribute.
 
     Args:
         scores: Classifier scores, higher for signal, shape (n,).

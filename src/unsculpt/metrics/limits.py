@@ -32,7 +32,7 @@ def ideal_inverse_jsd(
     repeats: int = 100,
     seed: int = 0,
 ) -> Ideal:
-    """What `inverse_jsd` gives when the background is selected at random.
+    """Return what `inverse_jsd` gives when the background is selected at random.
 
     The events, the histogram and the number of events that pass (with weights, the weight that
     passes) are those of `inverse_jsd` called with the same arguments; which events pass is

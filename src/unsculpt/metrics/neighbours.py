@@ -25,7 +25,7 @@ def cramer_von_mises_among_neighbours(
     neighbours: int = 50,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Mean squared distance of the score's distribution around each event from the inclusive one.
+    """Return how far the score's distribution around each event is from the inclusive one.
 
     The measure of hep_ml's `KnnBasedCvM` (Rogozhnikov et al., JINST 10 (2015) T03002) and, in its
     idea, of the Flavours of Physics challenge: the integral of (F_near - F)² dF for the nearest

@@ -1,4 +1,4 @@
-"""Where the signal is."""
+"""The window of the protected attribute that holds the signal."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from unsculpt.metrics.separation import highest_cut
 def signal_window(
     protected: ArrayLike, *, fraction: float = 0.8, sample_weight: ArrayLike | None = None
 ) -> Window:
-    """Window centred on the signal peak that holds a fraction of the signal.
+    """Return the window centred on the signal peak that holds a fraction of the signal.
 
     The peak is the centre of the shortest interval that holds half of the signal. Unlike the
     mean and the median it does not follow a long tail, and unlike the fullest bin of a histogram

@@ -50,7 +50,7 @@ def cut_background(
 
 
 def jensen_shannon(p: ArrayLike, q: ArrayLike, *, base: float = math.e) -> float:
-    """Jensen-Shannon divergence between two histograms.
+    """Return the Jensen-Shannon divergence between two histograms.
 
     Each is normalised to one. An empty bin adds its limit, 0 log 0 = 0, and is never dropped; a
     bin with negative content, as negative weights may leave, counts as empty.
@@ -103,7 +103,7 @@ def jsd(
     base: float = math.e,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Jensen-Shannon divergence between the background spectra that pass and that fail a cut.
+    """Return the divergence between the background spectra that pass and that fail a cut.
 
     Judge it beside `ideal_inverse_jsd`: even a random selection does not reach zero.
 
@@ -156,7 +156,7 @@ def inverse_jsd(
     base: float = math.e,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Inverse of the Jensen-Shannon divergence `jsd`: the higher, the less sculpting.
+    """Return the inverse of the divergence `jsd`: the higher, the less sculpting.
 
     Args:
         scores: Classifier scores, higher for signal, shape (n,).

@@ -42,7 +42,7 @@ def threshold(
     efficiency: float = 0.5,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """The score cut that keeps a fraction of the signal.
+    """Return the score cut that keeps a fraction of the signal.
 
     An event passes if its score is at least the cut. The cut is the highest score in the signal
     that keeps `efficiency` of it or more: equal scores pass or fail together.
@@ -75,7 +75,7 @@ def rejection(
     window: Window | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Background rejection, the inverse of the background efficiency, at a signal efficiency.
+    """Return the inverse of the background efficiency at a signal efficiency.
 
     Args:
         scores: Classifier scores, higher for signal, shape (n,).
@@ -109,7 +109,7 @@ def rejection(
 
 
 def auc(scores: ArrayLike, labels: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Area under the ROC curve: how often signal scores above background.
+    """Return the area under the ROC curve: how often signal scores above background.
 
     The weighted fraction of signal-background pairs in which the signal has the higher score;
     equal scores count one half. Being a sum over pairs, it needs no monotone curve, so negative

@@ -1,4 +1,4 @@
-"""How sure a metric is."""
+"""Confidence intervals of metrics."""
 
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -29,7 +29,7 @@ def bootstrap(
     sample_weight: ArrayLike | None = None,
     **settings: Any,
 ) -> Interval[Result]:
-    """Confidence interval of any metric, by resampling the events.
+    """Return a confidence interval of any metric, by resampling the events.
 
     Events are drawn with replacement, each with its row of every array. A resample fluctuates
     about the events, which fluctuate already, so a divergence grows in it: the resamples of a flat

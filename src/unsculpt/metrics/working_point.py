@@ -32,7 +32,7 @@ def working_point(
     sample_weight: ArrayLike | None = None,
     repeats: int = 100,
 ) -> WorkingPoint:
-    """`rejection`, `inverse_jsd` and `ideal_inverse_jsd` at one signal efficiency.
+    """Return `rejection`, `inverse_jsd` and `ideal_inverse_jsd` at one signal efficiency.
 
     Args:
         scores: Classifier scores, higher for signal, shape (n,).

@@ -1,4 +1,4 @@
-"""One code for JAX, PyTorch and NumPy arrays."""
+"""Functions that work alike on JAX, PyTorch and NumPy arrays."""
 
 from typing import Any, NamedTuple, TypeAlias
 

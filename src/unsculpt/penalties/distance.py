@@ -11,7 +11,7 @@ from unsculpt.penalties._pairs import fast_covariances
 def distance_correlation(
     scores: Array, protected: Array, *, sample_weight: Array | None = None, power: int = 1
 ) -> Array:
-    """Distance correlation of scores and protected attributes; zero only if they are independent.
+    """Return the distance correlation of scores and attributes: zero if they are independent.
 
     The correlation of G. Székely, M. Rizzo and N. Bakirov, "Measuring and testing dependence by
     correlation of distances" (Ann. Statist. 35, 2007): with A and B the distances between all

@@ -15,7 +15,7 @@ def moment_decomposition(
     monotonic: bool = False,
     sample_weight: Array | None = None,
 ) -> Array:
-    """How far the score's distribution is from a polynomial in the protected attribute.
+    """Return how far the score's distribution is from a polynomial in the protected attribute.
 
     The loss of O. Kitouni, B. Nachman, C. Weisser and M. Williams, "Enhancing searches for
     resonances with machine learning and moment decomposition" (arXiv:2010.09745). In bins b of the

@@ -35,6 +35,11 @@ def before_after(
         efficiency: of the signal, at which both scores are cut.
         name: of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
+
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.tagger(2000, 500, seed=1)
+    >>> flat = toy.cdf(toy.score, toy.protected)
+    >>> figure = before_after(toy.score, flat, toy.label, toy.protected)
     """
     scores = {"raw score": np.asarray(raw, float), "decorrelated score": np.asarray(flat, float)}
     axis = Axis.from_events(protected, labels, bins, name)

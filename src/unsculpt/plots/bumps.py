@@ -21,6 +21,12 @@ def bumps(scans: Mapping[str, Scan], *, name: str = "mass [GeV]") -> Figure:
         scans: of `metrics.scan_for_bumps`, by what the legend calls them: first that of all
             background; the last sets the scale.
         name: of the attribute, on the axis.
+
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.tagger(2000, 500, seed=1)
+    >>> from unsculpt.metrics import scan_for_bumps
+    >>> spectrum = np.histogram(toy.protected[toy.background], 40)
+    >>> figure = bumps({"all": scan_for_bumps(*spectrum, width=4)})
     """
     figure = Figure(figsize=(6.4, 3.4), layout="constrained")
     axes = figure.subplots()

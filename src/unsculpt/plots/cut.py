@@ -26,6 +26,9 @@ def cut(
         protected: values of the attribute in rising order, or categories, (n,).
         name: of the protected attribute, on the axis.
         score: what is cut on.
+
+    >>> masses = np.linspace(50, 200, 20)
+    >>> figure = cut({"keeps 10%": 0.5 + masses / 1000}, masses)
     """
     values = np.asarray(protected)
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")

@@ -38,6 +38,10 @@ def efficiency(
         efficiencies: fractions of the background, at all values, that pass the cuts.
         name: of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
+
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.tagger(2000, 500, seed=1)
+    >>> figure = efficiency({"tagger": toy.score}, toy.label, toy.protected)
     """
     axis = Axis.from_events(protected, labels, bins, name)
     panels = background_efficiencies(

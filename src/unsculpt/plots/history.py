@@ -1,4 +1,4 @@
-"""How a training went."""
+"""The losses of a training against the epoch."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ def history(losses: Mapping[str, ArrayLike]) -> Figure:
 
     Args:
         losses: (epochs,), or (epochs, members), by what the legend calls them.
+
+    >>> figure = history({"training": [[0.9, 0.8], [0.7, 0.6], [0.6, 0.6]]})
     """
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.subplots()

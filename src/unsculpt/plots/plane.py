@@ -37,11 +37,15 @@ def plane(
         scores: the scores by what the figure calls them, (n,) each, a panel each.
         labels: 1 for signal, 0 for background.
         first: the attribute on the horizontal axis, (n,); or an `Axis` of it.
-        second: the one on the vertical axis, likewise.
+        second: the attribute on the vertical axis, (n,); or an `Axis` of it.
         sample_weight: event weights, one each if not given.
         efficiency: fraction of the background, at all values, that passes.
         names: of the attributes, on the axes.
         bins: of each attribute, with equal numbers of background events.
+
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.two_attributes(5000, 500, seed=1)
+    >>> figure = plane({"tagger": toy.score}, toy.label, *toy.protected.T)
     """
     x, y = (
         equal_shares(Axis.from_events(values, labels, 1, name), labels, bins)

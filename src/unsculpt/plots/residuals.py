@@ -44,6 +44,10 @@ def residuals(
             drawn as a band around one.
         name: of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
+
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.tagger(2000, 500, seed=1)
+    >>> figure = residuals({"tagger": toy.score}, toy.label, toy.protected)
     """
     axis = Axis.from_events(protected, labels, bins, name)
     panels = background_residuals(

@@ -43,6 +43,10 @@ def score_slices(
             `Axis` of it.
         sample_weight: event weights, one each if not given.
         name: of the protected attribute, in the titles.
+
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.tagger(2000, 500, seed=1)
+    >>> figure = score_slices({"tagger": toy.score}, toy.label, toy.protected)
     """
     slices = background_slices(
         scores, labels, Axis.from_events(protected, labels, 1, name), sample_weight=sample_weight

@@ -35,6 +35,10 @@ def separation(
         efficiency: of the signal, at all values, at which every score is cut.
         name: of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
+
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.tagger(2000, 500, seed=1)
+    >>> figure = separation({"tagger": toy.score}, toy.label, toy.protected)
     """
     axis = Axis.from_events(protected, labels, bins, name)
     panels = separation_in_bins(

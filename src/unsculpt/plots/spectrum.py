@@ -70,6 +70,10 @@ def spectrum(
         efficiency: of the signal, at which every score is cut.
         name: of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
+
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.tagger(2000, 500, seed=1)
+    >>> figure = spectrum({"tagger": toy.score}, toy.label, toy.protected)
     """
     axis = Axis.from_events(protected, labels, bins, name)
     spectra = background_spectra(

@@ -19,6 +19,13 @@ def trade_off(curves: Mapping[str, Sequence[WorkingPoint]], *, efficiency: float
         curves: of `metrics.trade_off`, from the raw score (open) to the flat one (filled), by what
             the legend calls them.
         efficiency: of the signal, for the names of the axes.
+
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.tagger(2000, 500, seed=1)
+    >>> from unsculpt import metrics
+    >>> flat = toy.cdf(toy.score, toy.protected)
+    >>> points = metrics.trade_off(toy.score, flat, toy.label, toy.protected)
+    >>> figure = trade_off({"tagger": points})
     """
     figure = Figure(figsize=(5.6, 4.2), layout="constrained")
     axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""Is what passes a cut independent of the attributes? At several cuts, with errors."""
+"""Tests whether what passes a cut is independent of the attributes, at several cuts."""
 
 from __future__ import annotations
 

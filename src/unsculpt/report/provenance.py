@@ -1,4 +1,4 @@
-"""Where a report comes from."""
+"""What a report was made from: model, events, files, command, versions."""
 
 from __future__ import annotations
 

@@ -40,10 +40,10 @@ def trade_off(events: Events, efficiency: float) -> Picture | None:
     return Picture(
         "trade-off",
         "Separation against sculpting",
-        f"Between the raw score (open) and one that is flat in {bare(axis.name)} (filled) lies a "
-        "straight line, of which `unsculpt apply --to barycentre --amount 0.6` goes so much. Drawn "
-        f"are rejection and 1/JSD of cuts that keep {efficiency:.0%} of the signal, in steps of a "
-        "fifth; dashed is what random selections reach.",
+        f"Rejection and 1/JSD of cuts that keep {efficiency:.0%} of the signal, on the way from "
+        f"the raw score (open) to one that is flat in {bare(axis.name)} (filled), in steps of a "
+        "fifth. 'unsculpt apply --to barycentre --amount 0.6' writes the score after 60% of the "
+        "way. Dashed is what random selections reach.",
         plots.trade_off({events.main: points}, efficiency=efficiency),
         [
             Table(

@@ -1,4 +1,4 @@
-"""Does it help a search? A bump hunt on the mass spectrum that a tagger selects."""
+"""A bump hunt on the mass spectrum that a tagger selects."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Family:
 
 
 def vdnn(alpha: float, **parameters: Any) -> Classifier:
-    """The plain network, which has no strength."""
+    """Return the plain network, which has no strength."""
     return Classifier.vdnn(**parameters)
 
 

@@ -1,4 +1,4 @@
-"""Does the same share of background pass a cut at every mass?"""
+"""How evenly background passes a cut at every mass: χ² per bin."""
 
 from __future__ import annotations
 

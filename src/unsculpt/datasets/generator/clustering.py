@@ -9,7 +9,7 @@ from unsculpt.inputs import Floats
 
 @compiled
 def kt_distance(p: Floats, q: Floats) -> float:
-    """Splitting scale: the softer transverse momentum times the distance."""
+    """Return the splitting scale: the softer transverse momentum times the distance."""
     return min(transverse_momentum(p), transverse_momentum(q)) * delta_r(p, q)
 
 

@@ -1,4 +1,4 @@
-"""The one place that names the compiler."""
+"""The compiler of the loops over constituents, named in one place."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast

@@ -100,7 +100,7 @@ def write_whole(table: pa.Table, path: Path, **options: Any) -> None:
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
-    """The recipe a part was made by, with its event counts and cross-section."""
+    """Return the recipe a part was made by, with its event counts and cross-section."""
     metadata = pq.read_schema(path).metadata
     return json.loads(metadata[b"recipe"])  # type: ignore[no-any-return]
 
@@ -118,7 +118,7 @@ def merge(parts: list[Part], folder: Path, path: Path) -> None:
 
 
 def summary(parts: list[Part], folder: Path) -> dict[str, Any]:
-    """What the parts of one process have in common, and their counts added up.
+    """Return what the parts of one process have in common, and their counts added up.
 
     ``cross_section_pb`` is that of the events the early veto lets pass,
     ``jet_cross_section_pb`` that of the selected jets.

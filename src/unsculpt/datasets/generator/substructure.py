@@ -122,7 +122,7 @@ def planar_flow(p: Floats) -> float:
 
 @compiled
 def kt_splitting(p: Floats) -> tuple[float, float, float]:
-    """The last kt merging: ``zcutdef`` = d12/(d12 + m²), ``ktdr`` and ``sqrtd12``."""
+    """Return the last kt merging: ``zcutdef`` = d12/(d12 + m²), ``ktdr`` and ``sqrtd12``."""
     if len(p) < 2:
         return 0.0, 0.0, 0.0
     subjets = kt_subjets(p, 2, False)
@@ -146,7 +146,7 @@ def variables(p: Floats) -> Floats:
 
 @compiled
 def variables_of_jets(p: Floats, counts: Ints) -> Floats:
-    """:func:`variables` of jets whose constituents follow each other, ``counts`` to a jet."""
+    """Return `variables` of jets whose constituents follow each other, ``counts`` to a jet."""
     table = np.empty((len(counts), 11))
     start = 0
     for jet in range(len(counts)):

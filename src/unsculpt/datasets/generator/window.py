@@ -1,4 +1,4 @@
-"""Which jets are kept, and which events can have one."""
+"""The window of transverse momentum and mass: jets that are kept, events that can have one."""
 
 RADIUS = 1.0
 PT = (300.0, 400.0)

@@ -1,4 +1,4 @@
-"""Is a cut on a new score flat, within the statistics of events or the error of the map?"""
+"""Tests of a cut on a new score: flat within the statistics of events, or the error of the map."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FeatureDecorrelator(Decorrelator):
-    """Replaces features by ones whose background distribution ignores the protected attributes.
+    """Replace features by ones whose background distribution ignores the protected attributes.
 
     Fit it on background. All features together are mapped to independent standard normal ones, by
     an invertible map that depends on the attributes: four autoregressive rational-quadratic-spline
@@ -87,7 +87,7 @@ class FeatureDecorrelator(Decorrelator):
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
-        """The training of the paper: Adam at 1e-3, batches of 256, 100 epochs."""
+        """Return the training of the paper: Adam at 1e-3, batches of 256, 100 epochs."""
         return cls(**{"epochs": 100, "batch_size": 256, "learning_rate": 1e-3} | parameters)
 
     def fit(

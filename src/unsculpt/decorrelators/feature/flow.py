@@ -1,4 +1,4 @@
-"""The flow of a feature decorrelator: trained, evaluated, inverted. What needs JAX of it."""
+"""The flow of a feature decorrelator, trained, evaluated and inverted with JAX."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from unsculpt.saving import Arrays, Json
 
 
 class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
-    """Replaces a score by its conditional CDF, learned with a monotone flow.
+    """Replace a score by its conditional CDF, learned with a monotone flow.
 
     Fit it on background. At every value of the protected attributes the new score is uniform on
     [0, 1] on background and keeps the order of the old one, so what separates signal from
@@ -105,7 +105,7 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
 
     @classmethod
     def paper(cls, *, seed: int = 0, **parameters: Any) -> Self:
-        """The recipe of the paper, exactly.
+        """Return a decorrelator with the recipe of the paper, exactly.
 
         Three rational-quadratic-spline layers of 8 bins, knots from two residual blocks of 64,
         uniform base on [0, 1]; Adam at 1e-3 annealed to zero by a cosine, batches of 256, 100

@@ -1,4 +1,4 @@
-"""Ensembles of flows: trained and evaluated. What needs JAX of a flow decorrelator."""
+"""Ensembles of flows, trained and evaluated with JAX."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from unsculpt.saving import Arrays, Json
 
 
 class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
-    """Learns the score cuts that keep fixed fractions of background at every protected value.
+    """Learn the score cuts that keep fixed fractions of background at every protected value.
 
     Quantile regression with the pinball loss (Koenker and Bassett, Econometrica 46 (1978) 33), as
     Klein and Golling use it in arXiv:2211.02486: less to learn than a flow where the working
@@ -105,7 +105,7 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
 
     @classmethod
     def paper(cls, *, seed: int = 0, **parameters: Any) -> Self:
-        """The settings of the paper.
+        """Return a decorrelator with the settings of the paper.
 
         Three hidden layers of 64 ReLU nodes, Adam at 1e-3 annealed to zero by a cosine, batches of
         256, 100 epochs, the last one kept. Score and attributes are scaled to their range only.

@@ -79,7 +79,7 @@ def _piece(below: NDArray[np.intp], knots: Floats, heights: Floats) -> _Piece:
 
 
 def _slopes(knots: Floats, heights: Floats) -> Floats:
-    """The weighted harmonic means of PCHIP inside, one at the ends, (n, q)."""
+    """Return the weighted harmonic means of PCHIP inside, one at the ends, (n, q)."""
     width = np.diff(knots)
     run = width / np.diff(heights)
     before, after = width[:, :-1], width[:, 1:]

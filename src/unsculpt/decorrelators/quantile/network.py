@@ -124,7 +124,7 @@ def _pinball(
     weight: Array,
     setting: tuple[Array, Array],
 ) -> Array:
-    """The loss that is least where the level's share of events lies below."""
+    """Return the loss that is least where the level's share of events lies below."""
     scores, features = batch
     score, levels = setting
     above = scores[:, score][:, None] - jax.vmap(network)(features)

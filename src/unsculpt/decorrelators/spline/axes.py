@@ -60,13 +60,13 @@ class Axis:
 
     @classmethod
     def smooth(cls, bins: int, nodes: int) -> Axis:
-        """A continuous attribute, whose coordinate runs over [-1, 1]."""
+        """Return a continuous attribute, whose coordinate runs over [-1, 1]."""
         centres = (np.arange(bins) + 0.5) / bins * 2 - 1
         return cls(bins, centres, np.linspace(-1, 1, nodes), False)
 
     @classmethod
     def categorical(cls, count: int) -> Axis:
-        """An attribute with a few values."""
+        """Return an attribute with a few values."""
         places = np.arange(count, dtype=float)
         return cls(count, places, places, True)
 

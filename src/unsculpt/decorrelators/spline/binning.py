@@ -1,4 +1,4 @@
-"""Where a spline cuts a score, and what it is too small for."""
+"""The thresholds at which a spline cuts a score, and how many its events can hold."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 
 class SplineDecorrelator(HistogramDecorrelator):
-    """Replaces a score by its conditional CDF, fitted to a histogram in seconds.
+    """Replace a score by its conditional CDF, fitted to a histogram in seconds.
 
     Fit it on background. The events are counted in fine bins of score and attributes. On the scale
     of the logit, or one learned from the counts, P(score <= t | attributes) is a smooth surface

@@ -78,7 +78,7 @@ class HistogramDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
         return axes_of(self.attributes_)
 
     def _levels(self, coordinate: EmpiricalCDF) -> Floats:
-        """The thresholds of a score, no more than its events can hold."""
+        """Return the thresholds of a score, no more than its events can hold."""
         return levels_of(coordinate, min(THRESHOLDS[len(self._axes)], 2 * len(coordinate.levels)))
 
     def _forget(self) -> None:
@@ -117,7 +117,7 @@ class HistogramDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             self.__dict__.pop(stale, None)
 
     def _binning(self) -> tuple[Arrays, list[Json]]:
-        """What two histograms must have in common to be added, as arrays and as JSON."""
+        """Return what two histograms must have in common to be added, as arrays and as JSON."""
         arrays, protected = self.attributes_.state()
         for i, coordinate in enumerate(self.coordinates_):
             arrays |= coordinate.state(f"score.{i}")

@@ -37,7 +37,7 @@ Loss = Literal["likelihood", "transport"]
 
 
 class TransportDecorrelator(Decorrelator):
-    """Replaces a score of several components by its vector quantile, given the attributes.
+    """Replace a score of several components by its vector quantile, given the attributes.
 
     Fit it on background. At every value of the protected attributes the score is moved by the
     gradient of a convex function to the same distribution. In one dimension that is any increasing

@@ -133,7 +133,7 @@ def _to_simplex(
 def _semi_dual(
     potential: ConvexPotential, batch: tuple[Array, Array, Array], weight: Array, _: None
 ) -> Array:
-    """The dual of optimal transport: the potential of vectors and its conjugate of the target.
+    """Return the dual of transport: the potential of vectors and its conjugate of the target.
 
     The conjugate at a target is a maximum over points, so its gradient is that at the best point
     held fixed: the one that the map takes to the target.

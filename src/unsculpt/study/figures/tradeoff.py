@@ -62,7 +62,7 @@ class IdealCurve(NamedTuple):
 def tradeoff(
     results: Results, mass: Values, recipe: str, names: tuple[str, ...] | None = None
 ) -> Figure:
-    """The central figure: 1/JSD50 against R50, inclusive and around the W.
+    """Draw the central figure: 1/JSD50 against R50, inclusive and around the W.
 
     Args:
         results: the table.
