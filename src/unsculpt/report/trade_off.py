@@ -41,9 +41,9 @@ def trade_off(events: Events, efficiency: float) -> Picture | None:
         "trade-off",
         "Separation against sculpting",
         f"Between the raw score (open) and one that is flat in {bare(axis.name)} (filled) lies a "
-        "straight line, of which `unsculpt apply --to barycentre --amount 0.6` goes so much. Drawn "
-        f"are rejection and 1/JSD of cuts that keep {efficiency:.0%} of the signal, in steps of a "
-        "fifth; dashed is what random selections reach.",
+        "straight line; unsculpt apply --to barycentre goes as far along it as --amount says. "
+        f"Drawn are rejection and 1/JSD of cuts that keep {efficiency:.0%} of the signal, in steps "
+        "of a fifth; dashed is what random selections reach.",
         plots.trade_off({events.main: points}, efficiency=efficiency),
         [
             Table(
