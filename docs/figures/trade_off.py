@@ -44,7 +44,7 @@ def main():
     figure = plots.trade_off({"one classifier, moved to the barycentre": points})
     (axes,) = figure.axes
     study = Results.read(STUDY).where(step="classifier")
-    for name, colour in (("DisCo", "#0072B2"), ("MoDe", "#009E73")):
+    for name, colour in (("DisCo", "#D55E00"), ("MoDe", "#009E73")):
         rows = study.where(family=name)
         at = [rows.grid(column).mean(axis=1) for column in ("r50", "inverse_jsd50")]
         axes.plot(*at, "s", color=colour, markerfacecolor="white", label=f"{name}, each trained")

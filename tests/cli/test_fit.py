@@ -152,7 +152,8 @@ def test_a_verdict_to_act_on(unsculpt, many, tmp_path):
     how = [*COLUMNS, "--method", "ddt", "--hold-out", 0.5, "-o", tmp_path / "w.unsculpt"]
     answer = unsculpt("fit", many, *how)
     assert re.search(r"tagger is not flat: χ² .* worst at mass \d.*errors\.", answer.output)
-    assert "--method spline." in answer.output
+    assert "straight shift of the score is enough: --method spline." in answer.output
+    assert "More background" not in answer.output
     (found,) = json.loads(unsculpt("fit", many, *how, "--json").stdout)["flatness"]
     assert found["score"] == "tagger"
     assert found["p_value"] < 0.01

@@ -210,6 +210,15 @@ def test_a_pipeline_can_require_flatness(unsculpt, tmp_path, monkeypatch):
     assert json.loads(answer.stdout)["numbers"][1]["flatness"]["p_value"] < 0.001
     assert (tmp_path / "r.html").exists()
 
+    # Neighbours are flat at their own cut alone, as the verdict of `unsculpt fit` has it.
+    knn = us.KNNDecorrelator(efficiency=0.3).fit(train.score, train.protected)
+    answer = report(knn)
+    assert answer.exit_code == 0
+    assert "The decorrelated score cut at 0 is flat" in answer.output
+    page = (tmp_path / "r.html").read_text()
+    assert "Cut at 0, the one cut that its model is for, the decorrelated score is" in page
+    assert "At 50% signal efficiency the raw score is" in page
+
 
 def test_a_blinded_window_stays_closed(unsculpt, events, save, tmp_path, two_pictures):
     path, model = save(events, "a.parquet"), tmp_path / "w.unsculpt"

@@ -285,12 +285,14 @@ def test_classes_that_share_no_bin_have_no_auc_at_fixed_mass(exact):
 def test_a_search_finds_a_signal_in_what_a_sculpting_cut_leaves(exact):
     toy = toys.tagger(100_000, 5000, seed=1)
     events = Events.prepare(exact, toy.score, toy.protected, toy.label, None, ["mass"], 50)
-    (table,) = spurious_signal(events, 0.5).tables
+    search = spurious_signal(events, 0.5)
+    (table,) = search.tables
     assert table.header[0] == "window of mass"
     pulls = np.array([[float(cell) for cell in row[-3:]] for row in table.rows])
     every, raw, flat = np.abs(pulls).max(axis=0)
     assert raw > 4
     assert max(every, flat) < 3.5
+    assert "is fitted, the lowest that describes all background" in search.caption
     few = Events.prepare(exact, toy.score, toy.protected, toy.label, None, ["mass"], 10)
     assert spurious_signal(few, 0.5) is None
 
@@ -306,6 +308,17 @@ def test_no_search_in_a_spectrum_with_a_hole_or_bins_of_several_widths(exact):
     assert found(slice(None), 50) is not None
     assert found(seen, 50) is None
     assert found(slice(None), np.r_[50:100:5, 100:300:10]) is None
+
+
+def test_a_spectrum_that_no_function_describes_is_said_to_be_one(exact):
+    toy = toys.tagger(40_000, 2000, seed=1)
+    kept = (toy.protected > 90) | (np.arange(len(toy.label)) % 5 == 0)  # a trigger turns on at 90
+    given = toy.score[kept], toy.protected[kept], toy.label[kept]
+    search = spurious_signal(Events.prepare(exact, *given, None, ["mass"], 50), 0.5)
+    assert "the highest that is tried, and does not describe all background" in search.caption
+    assert "within two errors" not in search.caption
+    beyond = Events.prepare(exact, *given, None, ["mass"], np.linspace(90, 290, 51))
+    assert "the lowest that describes all background" in spurious_signal(beyond, 0.5).caption
 
 
 def test_event_numbers_are_for_a_crossfit(toy, exact):

@@ -6,6 +6,7 @@ import pytest
 import unsculpt as us
 from unsculpt import metrics, plots
 from unsculpt.datasets import toys
+from unsculpt.plots.style import ALL, FLAT
 from unsculpt.report.events import Events
 from unsculpt.report.trade_off import trade_off
 
@@ -36,6 +37,9 @@ def test_each_point_is_that_of_its_amount(toy, spline):
         assert point.inverse_jsd == pytest.approx(inverse)
     assert points[0].rejection > points[2].rejection
     assert points[0].inverse_jsd < points[1].inverse_jsd < points[2].inverse_jsd
+    # A decorrelated score has one colour in all figures.
+    (axes,) = plots.trade_off({"decorrelated score": points}).axes
+    assert {line.get_color() for line in axes.lines} == {ALL, FLAT}
 
 
 @pytest.mark.parametrize("amounts", [[-0.1], [0, 1.1], [np.nan]])

@@ -314,13 +314,20 @@ def fit(
             lines = [verdict.line for verdict in found]
             # What is flat within the error of the map says already what helps.
             if not all(v.test is None or v.test.flat or v.test.within_map for v in found):
-                other = "flow" if answer["method"] == "SplineDecorrelator" else "spline"
-                could = f", or --method {other}" if other == "flow" or len(protect) < 3 else ""
-                lines.append(f"More background to fit on may help{could}.")
+                lines.append(_advice(answer["method"], len(protect)))
     if as_json:
         print_json(answer)
     elif not quiet:
         print_fit(answer, lines)
+
+
+def _advice(method: str, attributes: int) -> str:
+    """Say what may help where a fit is not flat."""
+    if method == "DDTDecorrelator":  # more events do not bend a line
+        return "A DDT is flat only where a straight shift of the score is enough: --method spline."
+    other = "flow" if method == "SplineDecorrelator" or attributes > 2 else "spline"
+    could = "" if method == "FlowDecorrelator" and other == "flow" else f", or --method {other}"
+    return f"More background to fit on may help{could}."
 
 
 def _shares(stream: Stream, method: str | None, clustered: bool) -> tuple[Stream, Stream | None]:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from unsculpt import metrics
 from unsculpt.decorrelators import Decorrelator
-from unsculpt.decorrelators.common.judgement import CutTest, Judgement
+from unsculpt.decorrelators.common.judgement import CutTest, Judgement, only_cut
 from unsculpt.files import Sample
 from unsculpt.inputs import Floats
 
@@ -111,15 +111,15 @@ def verdicts(model: Decorrelator, sample: Sample, flat: Floats) -> list[Verdict]
         *(None if column is None else column[background] for column in (weight, fold)),
     )
     events, inside = int(background.sum()), _everywhere(model)
-    # Neighbours know one cut, which their scores have at zero.
-    one_cut = hasattr(getattr(model, "models_", [model])[0], "efficiency_")
+    own = only_cut(model)
     found = []
     for name, column in zip(model.source_["score"], flat.T, strict=True):  # type: ignore[index]
-        cut = 0.0 if one_cut else _half(column[of_cut], None if weight is None else weight[of_cut])
+        half = _half(column[of_cut], None if weight is None else weight[of_cut])
+        cut = half if own is None else own
         try:
-            passing = column[background] >= cut
-            tested = test(passing, inside, cut)
-            found.append(Verdict(name, events, tested, cut=" cut at 0" if one_cut else ""))
+            tested = test(column[background] >= cut, inside, cut)
+            at = "" if own is None else f" cut at {own:g}"
+            found.append(Verdict(name, events, tested, cut=at))
         except metrics.TooFewEventsError as error:
             found.append(Verdict(name, events, None, str(error)))
     return found

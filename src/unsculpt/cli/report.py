@@ -167,8 +167,8 @@ def report(
             min=0,
             max=1,
             help="Exit with 1 if the test of flatness has a p-value below P, such as 0.01. The cut "
-            "keeps half of the signal, or of the background where there is no signal. The error "
-            "of the map does not excuse.",
+            "keeps half of the signal, or of the background where there is no signal; a model of "
+            "one cut is tested at that. The error of the map does not excuse.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -286,7 +286,8 @@ def report(
         judged = int((sample.label == 0).sum())
         for row in numbers[1:]:
             if row.flatness is not None:
-                typer.echo(f"The {row.score} is {row.flatness.line(judged)}.")
+                at = "" if row.only_cut is None else f" cut at {row.only_cut:g}"
+                typer.echo(f"The {row.score}{at} is {row.flatness.line(judged)}.")
         typer.echo(f"Wrote a report on {len(sample.label):,} events in {seconds:.0f} s.")
         typer.echo(f"Figures: {folder}\nOpen the report: {Path(output).resolve()}")
     if require_flat is not None and (

@@ -111,13 +111,16 @@ def events_per_weight(content: Floats, squares: Floats | None) -> Floats:
 
 def smooth_order(content: Floats, edges: Floats, squares: Floats | None = None) -> int:
     """Return the lowest order of the polynomial that describes a spectrum, or the highest."""
-    nothing, scale = np.zeros(len(content), dtype=bool), events_per_weight(content, squares)
-    for order in ORDERS:
-        fit = fit_sidebands(content, nothing, polynomials(edges, order), squares)
-        chi2 = float((scale * (content - fit.expected) ** 2 / fit.expected).sum())
-        if chi2_survival(chi2, len(content) - order - 1) >= DESCRIBES:
-            return order
-    return ORDERS[-1]
+    return next((n for n in ORDERS if describes(n, content, edges, squares)), ORDERS[-1])
+
+
+def describes(order: int, content: Floats, edges: Floats, squares: Floats | None = None) -> bool:
+    """Return whether the exponential of a polynomial of this order describes a spectrum."""
+    nothing = np.zeros(len(content), dtype=bool)
+    fit = fit_sidebands(content, nothing, polynomials(edges, order), squares)
+    scale = events_per_weight(content, squares)
+    chi2 = float((scale * (content - fit.expected) ** 2 / fit.expected).sum())
+    return chi2_survival(chi2, len(content) - order - 1) >= DESCRIBES
 
 
 def scan_for_bumps(

@@ -76,7 +76,9 @@ def background_efficiencies(
         return Interval(value, value - error, value + error)
 
     return {
-        label: {f"{point:.3g} of all background": in_one(score, point) for point in efficiencies}
+        label: {
+            f"{100 * point:.3g}% of all background": in_one(score, point) for point in efficiencies
+        }
         for label, score in scores.items()
     }
 

@@ -34,7 +34,7 @@ def trade_off(curves: Mapping[str, Sequence[WorkingPoint]], *, efficiency: float
     mean, spread = np.array([point.ideal for point in every]).T
     axes.plot(x, mean, "--", color=ALL, label="ideal")
     axes.fill_between(x, mean - spread, mean + spread, color=ALL, alpha=0.15, linewidth=0)
-    for (label, points), colour in zip(curves.items(), COLOURS, strict=False):
+    for (label, points), colour in zip(curves.items(), COLOURS[1:], strict=False):
         at = [point.rejection for point in points], [point.inverse_jsd for point in points]
         axes.plot(*at, ".-", color=colour, label=label)
         for end, face in ((0, "white"), (-1, colour)):

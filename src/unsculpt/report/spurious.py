@@ -7,7 +7,7 @@ import numpy as np
 from unsculpt import metrics, plots
 from unsculpt.inputs import Floats
 from unsculpt.metrics import Interval, Scan
-from unsculpt.metrics.bumps import smooth_order
+from unsculpt.metrics.bumps import describes, smooth_order
 from unsculpt.plots.spectrum import background_spectra
 from unsculpt.report.events import Events
 from unsculpt.report.picture import Picture, Table
@@ -43,6 +43,14 @@ def spurious_signal(events: Events, efficiency: float) -> Picture | None:
         for label, spectrum in spectra.items()
     }
     worst = "; ".join(f"{label} {_largest(scan):.1f}" for label, scan in scans.items())
+    grey = "the lowest that describes all background (grey)"
+    flat = "A cut that does not sculpt looks like grey: within two errors nearly everywhere."
+    if not describes(order, every.content, axis.edges, every.variance):
+        grey = "the highest that is tried, and does not describe all background (grey)"
+        flat = (
+            "So the excess is that of the function too: compare with grey, or leave out edges of "
+            "the spectrum by bins of your own (--bins). A cut that does not sculpt looks like grey."
+        )
     windows = [
         f"{number(low)} to {number(high)}"
         for low, high in zip(scans["all"].low, scans["all"].high, strict=True)
@@ -52,10 +60,10 @@ def spurious_signal(events: Events, efficiency: float) -> Picture | None:
         "Spurious signal",
         "What a search for a bump would find in background alone. A window of a tenth of the "
         f"spectrum slides over {bare(axis.name)}; beside it the exponential of a polynomial of "
-        f"order {order} is fitted, the lowest that describes all background (grey). Drawn is the "
-        "excess in the window over that fit, in errors: of all background, and after cuts that "
-        f"keep {efficiency:.0%} of the {events.cut_on}. A cut that does not sculpt looks like "
-        f"grey: within two errors nearly everywhere. The largest of all windows: {worst}.",
+        f"order {order} is fitted, {grey}. Drawn is the excess in the window over that fit, in "
+        "errors: of all background, and after cuts that "
+        f"keep {efficiency:.0%} of the {events.cut_on}. {flat} The largest of all windows: "
+        f"{worst}.",
         plots.bumps(scans, name=axis.name),
         [
             Table.from_columns(

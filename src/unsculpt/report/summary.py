@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unsculpt import metrics
-from unsculpt.decorrelators.common.judgement import Judgement
+from unsculpt.decorrelators.common.judgement import Judgement, only_cut
 from unsculpt.inputs import Floats
 from unsculpt.metrics import Ideal, Interval
 from unsculpt.report.cuts import CutTests
@@ -22,12 +22,14 @@ from unsculpt.report.words import bare
 class Numbers:
     """What one score does: each number by its name, and whether its cut is flat.
 
-    `flatness` is None with too few events to tell.
+    `flatness` is None with too few events to tell. `only_cut` is where it was tested, if the model
+    is made for one cut.
     """
 
     score: str
     values: dict[str, Interval[float] | Ideal]
     flatness: Judgement | None = None
+    only_cut: float | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return them as JSON has them, where nothing is infinite."""
@@ -48,8 +50,9 @@ def summary(events: Events, efficiency: float, test: CutTests) -> list[Numbers]:
         cut = metrics.threshold(
             score, events.labels, efficiency=efficiency, sample_weight=events.weight
         )
+        own = only_cut(events.models[name]) if name in events.models else None
         values = _values(events, score, efficiency)
-        found.append(Numbers(name, values, test(name, cut)))
+        found.append(Numbers(name, values, test(name, cut if own is None else own), own))
     return found
 
 

@@ -24,6 +24,8 @@ def with_error(value: Interval[float] | Ideal) -> tuple[str, str]:
 
     >>> with_error(Interval(12.3456, 11.98, 12.81)), with_error(Ideal(1234.5, 210.0))
     (('12.35', '[11.98, 12.81]'), ('1,234', '± 210'))
+    >>> with_error(Ideal(0.0, 0.0))
+    ('0', '')
     """
     numbers = list(value)
     error = value.spread if isinstance(value, Ideal) else (value.high - value.low) / 2
@@ -32,7 +34,7 @@ def with_error(value: Interval[float] | Ideal) -> tuple[str, str]:
     else:
         decimals = max(0, 1 - math.floor(math.log10(error)))
         texts = [f"{x:,.{decimals}f}" for x in numbers]
-    if math.isnan(numbers[0]):
+    if math.isnan(numbers[0]) or error == 0:  # as where no event passes: it is not known so well
         return texts[0], ""
     if isinstance(value, Ideal):
         return texts[0], f"± {texts[1]}" if math.isfinite(error) else ""

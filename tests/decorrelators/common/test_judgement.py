@@ -33,10 +33,12 @@ def test_many_events_see_what_the_map_lacks(spline):
     assert judged.line(60_000).startswith("flat within the error of the map (χ² ")
     assert "fit on more background" in judged.line(60_000)
     assert judged.plain()["with_map"]["p_value"] > 0.01 > judged.plain()["p_value"]
-    # What no error of the map explains stays what it is.
+    # What no error of the map explains stays what it is, and the line says that it was tried.
     raw = test(score >= 0.5, spline, 0.5)
     assert not raw.within_map
     assert raw.line(60_000).startswith("not flat")
+    assert raw.line(60_000).endswith("errors; with the error of the map p = 8.3e-61")
+    assert test(score >= 0.5).line(60_000).endswith("errors")
 
 
 def test_without_error_of_the_map_nothing_changes():

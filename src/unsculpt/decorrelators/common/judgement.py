@@ -42,10 +42,13 @@ class Judgement(NamedTuple):
 
     def line(self, events: int) -> str:
         """Return one line that a reader can act on, about a test on so many events."""
-        if not self.within_map:
+        if self.with_map is None:
             return self.statistics.verdict(events)
+        if not self.with_map.flat:
+            chance = self.with_map.chance
+            return f"{self.statistics.verdict(events)}; with the error of the map {chance}"
         return (
-            f"flat within the error of the map ({self.with_map.numbers}), but not within the "  # type: ignore[union-attr]
+            f"flat within the error of the map ({self.with_map.numbers}), but not within the "
             f"statistics of {events:,} events ({self.statistics.numbers}): fit on more background "
             "to do better"
         )
@@ -54,6 +57,14 @@ class Judgement(NamedTuple):
         """Return it as JSON has it."""
         with_map = None if self.with_map is None else self.with_map._asdict()
         return self.statistics._asdict() | {"with_map": with_map}
+
+
+def only_cut(model: Any) -> float | None:
+    """Return the one cut on its new score that a model is made for; None if it is for all.
+
+    Neighbours know one cut, which their scores have at zero.
+    """
+    return 0.0 if hasattr(getattr(model, "models_", [model])[0], "efficiency_") else None
 
 
 class CutTest:
