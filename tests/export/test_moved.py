@@ -84,7 +84,7 @@ def test_a_spike_is_scattered(spline, events, tmp_path):
     score, table = events
     rows = np.flatnonzero(score == 0)
     random = np.full(1_000, 0.5)  # it touches no event beside the spike
-    random[rows] = Draws.of(3, score[:, None], spline.attributes_, table).uniform(rows, 0)
+    random[rows] = Draws.of_events(3, score[:, None], spline.attributes_, table).uniform(rows, 0)
     columns = {"score": score, **table, "random_0": random}
     (found,) = run(model, columns, tmp_path)
     np.testing.assert_allclose(found, moved(model, events), rtol=1e-8, atol=1e-8)
@@ -138,7 +138,7 @@ def columns_of(x, table):
     """What a program of a morphing takes, with the random numbers that Python has."""
     attributes = ProtectedAttributes.learn(table, np.ones(len(x)), ["sample"])
     random, rows = np.full(len(x), 0.5), np.flatnonzero(x[:, 1] == 0)
-    random[rows] = Draws.of(0, x, attributes, table).uniform(rows, 1)
+    random[rows] = Draws.of_events(0, x, attributes, table).uniform(rows, 1)
     scores = {"score_0": x[:, 0], "score_1": x[:, 1]}
     return {**scores, **table, "random_1": random}
 

@@ -111,7 +111,7 @@ class Morphing(Decorrelator):
         for name, value in (place or {}).items():
             there[name] = np.full(len(columns), value)
             stays &= here[name] == value
-        draws, out = Draws.of(self.seed, columns, self.attributes_, here), columns.copy()
+        draws, out = Draws.of_events(self.seed, columns, self.attributes_, here), columns.copy()
         for i, model in enumerate(self.models_):
             (at, _), (to, _) = (
                 model.attributes_.features(_with_earlier(table, given[:, :i]), None)

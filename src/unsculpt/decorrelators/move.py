@@ -94,7 +94,7 @@ class Moved(Decorrelator):
             return shaped(columns, marked | nowhere, scores)
         draws = None
         if self.seed is not None:
-            draws = Draws.of(self.seed, columns, self.attributes_, protected)
+            draws = Draws.of_events(self.seed, columns, self.attributes_, protected)
         moved = [self._moved(i, x, features, place, draws) for i, x in enumerate(columns.T)]
         return shaped(np.column_stack(moved), marked | nowhere, scores)
 

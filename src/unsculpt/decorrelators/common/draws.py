@@ -31,7 +31,7 @@ class Draws:
     known: Floats
 
     @classmethod
-    def of(
+    def of_events(
         cls, seed: int, columns: Floats, attributes: ProtectedAttributes, protected: Any
     ) -> Draws:
         """Take the scores, (n, k), and the attributes of events."""
