@@ -51,7 +51,7 @@ def test_it_keeps_the_contract(folder):
     options = ("-p", "linear", "-k", "LinearDecorrelator", "-n0", "-p", "no:cacheprovider")
     out = run(folder, "-m", "pytest", *options, contract)
     assert int(re.search(r"(\d+) passed", out)[1]) > 80
-    assert "failed" not in out
+    assert not re.search(r"\bfailed\b", out)  # some are expected to: xfailed
 
 
 COMMANDS = """
