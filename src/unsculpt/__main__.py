@@ -18,7 +18,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 def main() -> None:
     """Run the command line; Ctrl-C and SIGTERM end it at any moment, its imports included."""
     stop_when_asked()
-    sys.meta_path.insert(0, _Later)
+    sys.meta_path.insert(0, _Imports)
     from unsculpt.cli import app
     from unsculpt.cli.shared import show_warning
 
@@ -26,15 +26,18 @@ def main() -> None:
     app(prog_name="unsculpt")
 
 
-class _Later:
-    """Finds `scipy.stats`, and has it loaded when something of it is used.
+class _Imports:
+    """Spares a command what libraries import and it has no use for: half a second.
 
-    scikit-learn imports it, which takes a fifth of a second, and most commands use nothing of it.
+    scikit-learn imports `scipy.stats`, which is loaded when something of it is used. It and pyarrow
+    import pandas where it is installed; we do not need it, so to a command it never is.
     """
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return where the module is."""
+        """Return where `scipy.stats` is; leave other modules to who comes next."""
+        if name == "pandas":
+            raise ModuleNotFoundError("no command needs pandas", name=name)
         spec = PathFinder.find_spec(name, path) if name == "scipy.stats" else None
         if spec and spec.loader:
             spec.loader = LazyLoader(spec.loader)

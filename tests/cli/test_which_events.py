@@ -80,8 +80,8 @@ def test_parameters_of_the_method(unsculpt, events, save, tmp_path):
     ("setting", "message"),
     [
         ("neighbour=3", "no parameter 'neighbour'; it has efficiency, neighbours"),
-        ("efficiency=high", "efficiency is 'high'; expected float"),
-        ("neighbours=2.5", "neighbours is 2.5; expected int | None"),
+        ("efficiency=high", "efficiency is 'high'; expected a number"),
+        ("neighbours=2.5", "neighbours is 2.5; expected a whole number or None"),
         ("efficiency", "should be NAME=VALUE"),
         ("outside=nan", "there is an option --outside"),
     ],

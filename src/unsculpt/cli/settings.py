@@ -112,7 +112,7 @@ def parsed_settings(settings: Sequence[str], method: str | None) -> dict[str, An
         except (ValueError, SyntaxError):
             value = text
         if not _is_a(value, types.get(name, Any)):
-            expected = str(kind.__init__.__annotations__[name])
+            expected = _words(types[name])
             raise ValueError(f"--set {setting}: {name} is {value!r}; expected {expected}")
         parameters[name] = value
     return parameters
@@ -135,6 +135,21 @@ def _is_a(value: Any, kind: Any) -> bool:
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, int | float if kind is float else kind)
+
+
+def _words(kind: Any) -> str:
+    """Return what `_is_a` expects, in words."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return " or ".join(map(str, parts))
+    if origin in (Union, UnionType):
+        return " or ".join(map(_words, parts))
+    if origin is tuple:
+        return f"{len(parts)} numbers, as 60,100"
+    if origin is not None:
+        return "numbers, as 0.5,0.9"
+    plain = {int: "a whole number", float: "a number", bool: "True or False", type(None): "None"}
+    return plain.get(kind, str(kind))
 
 
 def check_columns(score: Sequence[str], protect: Sequence[str], categorical: Sequence[str]) -> None:
