@@ -88,6 +88,18 @@ def test_the_barycentre_of_two_attributes_with_weights():
     assert np.abs(moved - truth).mean() < 0.04 < np.abs(without - truth).mean()
 
 
+def test_weights_of_both_signs_have_their_barycentre():
+    """Where few events lie some parts are negative, and to leave these out moves the mean."""
+    rng = np.random.default_rng(3)
+    mass = rng.uniform(size=2_000)
+    weight = np.where(rng.uniform(size=2_000) < 0.05 + 0.4 * mass, -1.0, 1.0)
+    model = us.SplineDecorrelator().fit(rng.normal(mass), mass, sample_weight=weight)
+    features, _ = model.attributes_.features(mass, None)
+    for points in (model.background_, Background.measure(model.attributes_, features, weight)):
+        mean = points.weight @ points.features[:, 0]
+        assert mean == pytest.approx(np.average(features[:, 0], weights=weight), abs=0.015)
+
+
 @pytest.mark.parametrize("amount", [0.0, 0.3, 1.0])
 def test_the_amount_is_a_straight_line_that_keeps_the_order(spline, toy, amount):
     there = spline.move(toy.score, toy.protected, to="barycentre")

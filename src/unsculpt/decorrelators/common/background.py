@@ -65,7 +65,7 @@ class Background(NamedTuple):
 
 
 def _halves(features: Floats, weight: Floats, rows: np.ndarray) -> list[np.ndarray]:
-    """Split events where half of their weight is, unless they are all in one place."""
+    """Split events where half of their weight is, unless they are in one place or would cancel."""
     here = features[rows]
     along = here[:, np.ptp(here, axis=0).argmax()]
     order = np.argsort(along, kind="stable")
@@ -73,4 +73,6 @@ def _halves(features: Floats, weight: Floats, rows: np.ndarray) -> list[np.ndarr
     first = int(np.searchsorted(done, done[-1] / 2)) + 1
     if np.ptp(along) == 0 or first >= len(rows):
         return [rows]
-    return [rows[order[:first]], rows[order[first:]]]
+    halves = [rows[order[:first]], rows[order[first:]]]
+    # A half in which negative weights prevail would be left out, and what it takes away with it.
+    return halves if all(weight[half].sum() > 0 for half in halves) else [rows]

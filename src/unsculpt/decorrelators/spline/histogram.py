@@ -71,7 +71,11 @@ class HistogramDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
             np.eye(axis.bins)[c.ravel().astype(int)] if axis.categories else c.reshape(-1, 1)
             for axis, c in zip(self._axes, centres, strict=True)
         ]
-        return Background.from_points(np.hstack(columns), self.counts_[0].sum(axis=-1).ravel())
+        points, weight = np.hstack(columns), self.counts_[0].sum(axis=-1).ravel()
+        if weight.min() < 0:  # what bins with few events of either sign hold is for larger ones
+            filled = weight != 0
+            return Background.measure(self.attributes_, points[filled], weight[filled])
+        return Background.from_points(points, weight)
 
     @property
     def _axes(self) -> list[Axis]:
