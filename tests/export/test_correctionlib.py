@@ -58,6 +58,14 @@ def test_nan_outside(marked, tmp_path):
     assert np.isnan(flat).any()
 
 
+def test_nan_stays_nan_where_other_values_are_clipped(tagger, tmp_path):
+    correction = correction_of(tagger.changed(outside="clip").model, tmp_path)
+    mass = tagger.protected["protected"]
+    assert np.isnan(correction.evaluate(0.5, np.nan))
+    assert np.isnan(correction.evaluate(np.nan, mass[0]))
+    assert correction.evaluate(0.5, np.inf) == correction.evaluate(0.5, mass.max() + 1)
+
+
 def test_error_outside(tagger, tmp_path):
     correction = correction_of(tagger.changed(outside="raise").model, tmp_path)
     mass = tagger.protected["protected"]

@@ -12,7 +12,7 @@ import unsculpt as us
 from unsculpt.datasets import toys
 from unsculpt.export import to_cpp
 
-WARNINGS = ["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+WARNINGS = ["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror", "-ffp-contract=off"]
 SLOW = [
     "tagger",
     "marked",
@@ -106,6 +106,21 @@ def test_agrees_on_a_million_events(name, request, compiler, tmp_path):
     flat = header_of(case, tmp_path, compiler)(scores | protected)
     np.testing.assert_allclose(flat, case.transform(scores, protected), rtol=0, atol=1e-9)
     assert np.isnan(flat).any() == (case.model.outside == "nan")
+
+
+@pytest.mark.slow
+def test_the_second_map_of_a_chain_has_atoms_where_the_first_ends(knn, compiler, tmp_path):
+    """The levels of a large table were 32-bit numbers there too, and missed these atoms by 0.2."""
+    rng = np.random.default_rng(1)
+    columns = {"x": rng.integers(1, 4, 5_000).astype(float)}
+    score = np.where(rng.uniform(size=5_000) < 0.4, 0, columns["x"] * rng.uniform(size=5_000))
+    chain = us.SplineDecorrelator().then(us.SplineDecorrelator())
+    model = chain.fit(score, pd.DataFrame(columns))
+    case = knn._replace(model=model, scores={"score": score}, protected=columns)
+    run = header_of(case, tmp_path, compiler)
+    assert "-ffp-contract=off" in (tmp_path / "w-tagger.hpp").read_text()
+    want = model.transform(score, pd.DataFrame(columns))
+    np.testing.assert_allclose(run({"score": score} | columns)[0], want, rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow

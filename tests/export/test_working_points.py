@@ -140,3 +140,15 @@ def test_shifts_have_no_such_cuts(tmp_path):
     model = us.KNNDecorrelator().fit(toy.score, toy.protected)
     with pytest.raises(ValueError, match="has no cuts at several efficiencies"):
         to_working_points(model, tmp_path / "cuts.json", [0.1])
+
+
+def test_nan_has_no_cut(tmp_path):
+    """Where the cut does not depend on the attribute too."""
+    mass = np.linspace(50, 300, 2_000)
+    score = np.minimum(np.random.default_rng(1).uniform(size=2_000), 0.7)
+    model = us.SplineDecorrelator(outside="clip").fit(score, mass)
+    cuts = cuts_of(model, tmp_path, [0.1, 0.5])["cut"]
+    for efficiency in ("0.1", "0.5"):
+        assert np.isnan(cuts.evaluate(efficiency, np.nan))
+        beyond = cuts.evaluate(efficiency, np.array([40.0, 50.0, 300.0, 310.0, np.inf]))
+        np.testing.assert_allclose(beyond, beyond[[1, 1, 2, 2, 2]], rtol=1e-12)

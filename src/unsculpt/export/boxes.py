@@ -43,9 +43,11 @@ class Boxes:
         def of(box: int) -> Content:
             axis = self.axis[box]
             if axis == LEAF:
-                constant, *others = (float(f"{x:.{digits}g}") for x in terms[box])
-                # One number is kept to the last digit: it may be that of an atom.
-                return reference(line, [constant, *others]) if any(others) else terms[box, 0]
+                constant, *slopes = terms[box]
+                # What has no slope is kept to the last digit: it may be an atom.
+                if any(slopes):
+                    constant, *slopes = (float(f"{x:.{digits}g}") for x in terms[box])
+                return reference(line, [constant, *slopes])
             edges, contents = [self.low[box, axis]], []
 
             def add(part: int) -> None:

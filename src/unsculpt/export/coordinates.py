@@ -150,7 +150,9 @@ def attribute_rule(attribute: Continuous, name: str, line: int) -> Content:
     across, share = attribute.across(knots), attribute.by_range
     start, end = (share * across + (1 - share) * (2 * level - 1) for level in levels)
     below, above = ((start + end) / 2)[[0, -1]].tolist()
-    return piecewise(name, knots, start, end, below, above, line)
+    # NaN comes last in the order of correctionlib, and stays NaN.
+    last = formula("[0]+0*exp(-abs(x))", name, parameters=[above])
+    return piecewise(name, knots, start, end, below, last, line)
 
 
 def piecewise(

@@ -19,6 +19,9 @@ OUTSIDE = {
     "nan": "the answer is NaN",
     "clip": "the nearest fitted value stands in; a category that is not one throws",
 }
+ROUNDING = """
+// Compile it with -ffp-contract=off: what one map gives may be an atom of the next one, which is
+// met to the last bit."""
 
 
 def to_cpp(model: Any, path: str | os.PathLike[str], *, variations: int = 0) -> None:
@@ -31,6 +34,9 @@ def to_cpp(model: Any, path: str | os.PathLike[str], *, variations: int = 0) -> 
 
     Beyond the fitted range the model's policy holds; "raise" throws `std::out_of_range`, and so
     does "clip" for a category that was not in the fit. NaN gives NaN.
+
+    A chain has to be compiled with `-ffp-contract=off`, as its maps meet atoms to the last bit, and
+    nothing with `-ffast-math`, which knows no NaN.
 
     Tables, which is what one attribute and splines of two make, take some tens of nanoseconds an
     event. Networks are written out whole.
@@ -58,7 +64,8 @@ def to_cpp(model: Any, path: str | os.PathLike[str], *, variations: int = 0) -> 
     header = Template((Path(__file__).parent / "templates" / "header.hpp").read_text())
     content = header.substitute(
         name=name.encode("ascii", "replace").decode(),
-        origin=f"A {type(model).__name__}, written by unsculpt {version('unsculpt')}.",
+        origin=f"A {type(model).__name__}, written by unsculpt {version('unsculpt')}."
+        + (ROUNDING if isinstance(model, Chain) else ""),
         sha=sha,
         call=f"auto flat = {space}::flat({', '.join(steps.arguments)});",
         inputs="\n".join(

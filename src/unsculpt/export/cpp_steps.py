@@ -78,6 +78,7 @@ class Steps:
 
     Large tables are whole numbers of 32 bits, equal steps from their least entry to the largest.
     That is exact to 1.2e-10 of their range, and half as much to compile and to fetch from memory.
+    The first map of a chain is not among them, as the second one may have an atom where it ends.
 
     Attributes:
         arguments: the names of the inputs in C++, and their types.
@@ -112,12 +113,22 @@ class Steps:
             self.types[node.output] = self._type(node)
             if node.operation in ("Unsqueeze", "Squeeze"):  # the same numbers
                 self.names[node.output] = self.names.get(node.inputs[0], node.inputs[0])
+        compared = self._compared()
         self.packed = {
             name: (float(array.min()), float(np.ptp(array)) / MOST)
             for name, array in graph.constants.items()
             if array.size > LARGE
+            and name not in compared
             and all(x.inputs[0] == name and x.operation == "Gather" for x in self.users[name])
         }
+
+    def _compared(self) -> set[str]:
+        """Return what goes into a comparison for equality: an atom is met to the last bit."""
+        found: set[str] = set()
+        for node in reversed(self.nodes):
+            if node.operation == "Equal" or node.output in found:
+                found |= set(node.inputs)
+        return found
 
     def _shape(self, node: Node) -> tuple[int, ...]:
         shapes, options = [self.shapes[x] for x in node.inputs], node.options
