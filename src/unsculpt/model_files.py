@@ -68,6 +68,8 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Arrays, Json]:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no model file {path}")
+    if not os.access(path, os.R_OK):  # of which safetensors says that it is not there
+        raise PermissionError(f"you may not read {path}; ask its owner")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get(_KEY, "null"))

@@ -174,9 +174,10 @@ def test_a_place_in_a_file(unsculpt, model, events, save, tmp_path):
 
 def test_a_folder_that_is_read_only(unsculpt, model, tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write everywhere
-    answer = unsculpt("apply", model, "a.root", "-o", tmp_path / "b.root")
-    assert answer.exit_code == 2
-    assert "nothing can be written into" in answer.output
+    for output in (tmp_path / "b.root", tmp_path, f"{tmp_path}/new/"):
+        answer = unsculpt("apply", model, "a.root", "-o", output)
+        assert answer.exit_code == 2
+        assert "nothing can be written into" in answer.output
 
 
 def test_wrong_arguments(unsculpt, model, tmp_path):

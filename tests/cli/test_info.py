@@ -38,6 +38,13 @@ def test_no_such_model(unsculpt, tmp_path):
     assert "there is no model file" in answer.stderr
 
 
+def test_a_model_of_somebody_else(unsculpt, model, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may read everything
+    answer = unsculpt("info", model)
+    assert answer.exit_code == 1
+    assert f"Error: you may not read {model}" in " ".join(answer.stderr.split())
+
+
 def test_what_a_bug_report_should_say(unsculpt):
     answer = json.loads(unsculpt("info", "--debug", "--json").stdout)
     assert answer["unsculpt"] == version("unsculpt")

@@ -340,7 +340,7 @@ def check_folder(output: str, option: str = "--output") -> None:
             f"{output} is a URL, which can only be read; write to a file here", param_hint=option
         )
     path = re.sub(r"(\.\w+):[^:]*$", r"\1", output)  # what follows in a.h5:jets/all is inside
-    folder = os.path.dirname(path.rstrip("/")) or "."
+    folder = path if os.path.isdir(path) else os.path.dirname(path.rstrip("/")) or "."
     if not os.path.isdir(folder):
         raise typer.BadParameter(f"there is no folder {folder}", param_hint=option)
     if not os.access(folder, os.W_OK):
