@@ -53,7 +53,7 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
 def _events_with(entries: Mask) -> str:
     """Return how many events have one of these entries, in words."""
     entries = np.atleast_1d(entries)
-    events = entries.any(axis=tuple(range(1, entries.ndim)))
+    events = np.asarray(entries.any(axis=tuple(range(1, entries.ndim))))
     return f"{events.sum():,} of {len(events):,} events"
 
 
