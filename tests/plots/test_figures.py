@@ -9,6 +9,7 @@ from unsculpt import metrics, plots
 from unsculpt.datasets import toys
 from unsculpt.plots.axis import Axis
 from unsculpt.plots.efficiency import background_efficiencies
+from unsculpt.plots.in_bins import binomial_error
 from unsculpt.plots.separation import separation_in_bins
 
 
@@ -141,6 +142,14 @@ def test_errors_are_about_those_of_the_bootstrap(toy):
         expected = metrics.bootstrap(metric, *events, bins=axis.edges, repeats=100)
         ours = panels[name]["raw"]
         np.testing.assert_allclose(ours.high - ours.low, expected.high - expected.low, rtol=0.5)
+
+
+def test_no_efficiency_of_a_few_events_is_known_exactly():
+    none, every, some, unknown = binomial_error(np.array([0, 1, 0.3, np.nan]), np.full(4, 10.0))
+    assert none == pytest.approx(every)
+    assert 0.05 < none < 0.11  # 0.11 is the upper limit of 68% on none of ten
+    assert some == pytest.approx((0.3 * 0.7 / 10) ** 0.5)
+    assert np.isnan(unknown)
 
 
 def test_bins_do_not_stretch_to_a_few_events_far_out():

@@ -11,7 +11,7 @@ from unsculpt import metrics
 from unsculpt.datasets import toys
 from unsculpt.plots.axis import Axis
 from unsculpt.report import write_report
-from unsculpt.report.cuts import CutTests
+from unsculpt.report.cuts import CutTests, fraction
 from unsculpt.report.events import Events
 from unsculpt.report.measure import Measure
 from unsculpt.report.pictures import pictures
@@ -319,6 +319,15 @@ def test_a_spectrum_that_no_function_describes_is_said_to_be_one(exact):
     assert "within two errors" not in search.caption
     beyond = Events.prepare(exact, *given, None, ["mass"], np.linspace(90, 290, 51))
     assert "the lowest that describes all background" in spurious_signal(beyond, 0.5).caption
+
+
+def test_a_share_of_no_event_has_an_error():
+    weight = np.array([1.0, 2, 1, 2])
+    assert fraction(weight < 0, weight).spread > 0.1
+    assert fraction(weight > 0, weight).spread > 0.1
+    share = fraction(weight > 1, weight)
+    assert share.mean == pytest.approx(2 / 3)
+    assert share.spread == pytest.approx(np.sqrt(2 * (2 / 3) ** 2 + 2 * (2 / 3) ** 2) / 6)
 
 
 def test_event_numbers_are_for_a_crossfit(toy, exact):

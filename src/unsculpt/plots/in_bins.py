@@ -70,6 +70,11 @@ def effective_events(axis: Axis, chosen: Mask, sample_weight: ArrayLike | None) 
 
 
 def binomial_error(efficiency: Floats, events: Floats) -> Floats:
-    """Return the error of an efficiency; NaN where there is none."""
+    """Return the error of an efficiency; NaN where there is none.
+
+    Where none of a few events pass, or all, it is not zero: as if half an event more had come.
+    """
+    least = 0.5 / (events + 1)
+    inside = np.clip(efficiency, least, 1 - least)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.sqrt(np.clip(efficiency * (1 - efficiency), 0, None) / events))
+        return np.asarray(np.sqrt(inside * (1 - inside) / events))

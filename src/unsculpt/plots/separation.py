@@ -91,9 +91,8 @@ def separation_in_bins(
         error = binomial_error(background, n_background)
         with np.errstate(divide="ignore", invalid="ignore"):
             rejection, factor = 1 / np.maximum(background, 0), 1 + error / background
-        panels["background rejection"][label] = Interval(
-            rejection, rejection / factor, rejection * factor
-        )
+            interval = Interval(rejection, rejection / factor, rejection * factor)
+        panels["background rejection"][label] = interval
     return panels
 
 

@@ -11,6 +11,7 @@ from unsculpt.decorrelators.common.judgement import CutTest, Judgement
 from unsculpt.inputs import Floats, Mask
 from unsculpt.metrics import Ideal, TooFewEventsError
 from unsculpt.metrics.separation import highest_cuts
+from unsculpt.plots.in_bins import binomial_error
 from unsculpt.report.events import Events, rows
 
 KEPT = (0.5, 0.1, 0.05, 0.01, 0.001)  # of the background
@@ -96,6 +97,9 @@ class CutTests:
 
 def fraction(passing: Mask, weight: Floats) -> Ideal:
     """Return the share of the weights that passes, with its error."""
-    total = weight.sum()
+    total, squares = weight.sum(), weight**2
     share = weight[passing].sum() / total
-    return Ideal(float(share), float(np.sqrt((weight**2 * (passing - share) ** 2).sum()) / total))
+    spread = np.sqrt((squares * (passing - share) ** 2).sum()) / total
+    if passing.all() or not passing.any():
+        spread = binomial_error(share, total**2 / squares.sum())
+    return Ideal(float(share), float(spread))

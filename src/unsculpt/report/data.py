@@ -142,9 +142,7 @@ def _efficiencies(
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.where(total > 0, kept / total, np.nan)
         every = effective_events(axis, np.ones(len(passing), dtype=bool), weight)
-        # As if one more event had come: without it the error is zero where nothing passes.
-        overall = weight[passing].sum() / weight.sum()
-        error = binomial_error((every * value + overall) / (every + 1), every)
+        error = binomial_error(value, every)
         return Interval(value, value - error, value + error)
 
     panels = {
