@@ -149,4 +149,4 @@ class TestErrors:
 
     def test_too_many_categories(self):
         with pytest.raises(ValueError, match=r"too many categories.*FlowDecorrelator"):
-            SplineDecorrelator(categorical=[0]).fit(np.arange(400.0), np.arange(400))
+            SplineDecorrelator(categorical=[0]).fit(np.arange(4000.0), np.arange(4000) % 400)
