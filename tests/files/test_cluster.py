@@ -183,6 +183,23 @@ def test_nobody_at_the_address(monkeypatch):
         pass
 
 
+def test_a_scheduler_that_goes_away(folder, stream, monkeypatch):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr(cluster, "PATIENCE", "1s")
+    with LocalCluster(1, processes=False, dashboard_address=":0") as running:
+        address = running.scheduler_address
+
+        def gone(rows):
+            running.close()
+
+        with (
+            pytest.raises(ConnectionError, match="the scheduler went away"),
+            cluster.connected(scheduler=address) as client,
+        ):
+            cluster.read_sample(client, stream, SOURCE, advance=gone)
+
+
 @pytest.fixture(scope="module")
 def address(client):
     return client.scheduler.address

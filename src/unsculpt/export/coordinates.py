@@ -33,7 +33,7 @@ def check_single(model: Any) -> None:
     if isinstance(model, CrossFit):
         raise ValueError(
             "a CrossFit has a model for each fold, and correctionlib's tables are for one; export "
-            "each of its models_, or all of them to ONNX"
+            "each of its models_, or all of them to ONNX or a C++ header (.hpp)"
         )
     if isinstance(model, Chain):
         raise ValueError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import reduce
 from multiprocessing import resource_tracker
@@ -181,6 +182,8 @@ def _on_files(
         return results
     except KilledWorker as error:
         raise OSError(f"workers died again and again, of memory perhaps: {error}") from None
+    except CancelledError as error:
+        raise ConnectionError(f"the scheduler went away: {error}") from None
     finally:
         client.cancel(futures)
 
