@@ -136,6 +136,15 @@ def test_never_over_its_input(product, flat, save, tmp_path):
             apply(product, scan(path), output)
 
 
+def test_a_mistake_is_in_a_file(product, flat, save, tmp_path):
+    save(flat, "1.parquet")
+    text = flat["tagger"].cast(pa.string())
+    save(flat.set_column(flat.column_names.index("tagger"), "tagger", text), "2.parquet")
+    with pytest.raises(ValueError, match=r"2\.parquet: tagger is text; expected numbers"):
+        apply(product, scan(tmp_path / "*.parquet"), f"{tmp_path}/folder/")
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["1.parquet"]
+
+
 def test_two_files_of_one_name(product, flat, save, tmp_path):
     (tmp_path / "1").mkdir(), (tmp_path / "2").mkdir()
     names = save(flat, "1/a.parquet"), save(flat, "2/a.parquet")

@@ -7,7 +7,8 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -102,16 +103,16 @@ def apply(
     if os.fspath(output).endswith(os.sep):
         Path(output).mkdir(exist_ok=True)
     for part, target in pairs:
-        schema = columns.schema(part.schema())
-
-        finish = partial(columns.add, schema=schema, done=done)
-        with warnings.catch_warnings(record=True) as notes, create(target, schema) as put:
+        with _naming(part), warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
-            # Reading, computing and writing at the same time: each leaves cores to the others.
-            for chunk in prefetch(map(finish, prefetch(part.placed_chunks()))):
-                put(chunk)
-                done.rows += len(chunk)
-                advance(len(chunk))
+            schema = columns.schema(part.schema())
+            finish = partial(columns.add, schema=schema, done=done)
+            with create(target, schema) as put:
+                # Reading, computing and writing at the same time: each leaves cores to the others.
+                for chunk in prefetch(map(finish, prefetch(part.placed_chunks()))):
+                    put(chunk)
+                    done.rows += len(chunk)
+                    advance(len(chunk))
         others = {}  # each chunk says the same
         for note in notes:
             if isinstance(note.message, OutsideWarning):
@@ -122,6 +123,18 @@ def apply(
             warnings.warn_explicit(note.message, note.category, note.filename, note.lineno)
         done.files.append(str(target))
     return done
+
+
+@contextmanager
+def _naming(part: Stream) -> Iterator[None]:
+    """Say in which file a mistake is."""
+    try:
+        yield
+    except ValueError as error:
+        file = str(part.locations[0])
+        if len(part.locations) > 1 or file in str(error):
+            raise
+        raise ValueError(f"{file}: {error}") from error
 
 
 def _keep_memory() -> None:
