@@ -22,13 +22,13 @@ REGIONS = "ABCD"
 
 @dataclass(frozen=True)
 class Regions:
-    """Events in the four regions.
+    """Counts of events in the four regions.
 
     Attributes:
-        sums: their weights in A, B, C and D, (4,).
-        variances: of these sums, (4,).
-        map_error: of `predicted`, as a fraction of it: how far the finite sample that a
-            decorrelator was fitted on leaves the scores from independent.
+        sums: sums of the event weights in A, B, C and D, (4,).
+        variances: variances of these sums, (4,).
+        map_error: relative error of `predicted` from the error of the map: a decorrelator that was
+            fitted on a finite sample leaves the two scores a little dependent.
     """
 
     sums: Floats
@@ -37,7 +37,7 @@ class Regions:
 
     @property
     def observed(self) -> float:
-        """The weight in A."""
+        """The sum of the weights in A."""
         return float(self.sums[0])
 
     @property
@@ -47,19 +47,19 @@ class Regions:
 
     @property
     def predicted(self) -> float:
-        """What the other regions say is in A: B·C/D."""
+        """The prediction for A from the other regions, B·C/D."""
         _, b, c, d = self.sums
         return float(b * c / d)
 
     @property
     def predicted_error(self) -> float:
-        """The error of `predicted`: of the three counts, and of the map if it is known."""
+        """The error of `predicted` from the three counts, and from the map if that is known."""
         relative = (self.variances[1:] / self.sums[1:] ** 2).sum()
         return abs(self.predicted) * float(np.hypot(np.sqrt(relative), self.map_error))
 
     @property
     def ratio(self) -> float:
-        """Observed over predicted: one if the method closes."""
+        """Observed over predicted, which is one if the method closes."""
         return self.observed / self.predicted
 
     @property
@@ -71,7 +71,7 @@ class Regions:
 
     @property
     def pull(self) -> float:
-        """How many errors observed and predicted are apart."""
+        """Observed minus predicted, divided by the error of the difference."""
         apart = self.observed - self.predicted
         return apart / float(np.hypot(self.observed_error, self.predicted_error))
 
@@ -116,11 +116,11 @@ class ClosureMap:
     """Closure at many pairs of cuts; rows are cuts on the first score, columns on the second.
 
     Attributes:
-        first_cuts: on the first score, (r,).
-        second_cuts: on the second score, (c,).
+        first_cuts: cuts on the first score, (r,).
+        second_cuts: cuts on the second score, (c,).
         ratio: observed over predicted, (r, c); NaN where a region is empty.
-        error: of the ratio, (r, c).
-        pull: how many errors observed and predicted are apart, (r, c).
+        error: error of the ratio, (r, c).
+        pull: observed minus predicted, divided by the error of the difference, (r, c).
     """
 
     first_cuts: Floats

@@ -3,6 +3,7 @@
 import inspect
 import re
 import runpy
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def test_the_readme_names_every_method():
     assert not [name for name in public if name not in readme and name != "Chain"]
 
 
-def public():
+def listed():
     """Return what the pages of the reference list, by name."""
     found = {}
     for page in (Path(__file__).parents[2] / "docs" / "reference").glob("*.md"):
@@ -46,7 +47,12 @@ def public():
                 if getattr(value, "__module__", "") == name and not key.startswith("_")
             ]
             found |= {f"{name}.{key}": getattr(module, key) for key in ours}
-    return {name: thing for name, thing in found.items() if inspect.isroutine(thing)}
+    return found
+
+
+def public():
+    """Return the functions among them."""
+    return {name: thing for name, thing in listed().items() if inspect.isroutine(thing)}
 
 
 @pytest.mark.parametrize(("name", "function"), public().items(), ids=public())
@@ -59,3 +65,16 @@ def test_every_argument_of_a_public_function_is_described(name, function):
 def test_every_public_class_of_unsculpt_is_on_the_page():
     text = (Path(__file__).parents[2] / "docs" / "reference" / "decorrelators.md").read_text()
     assert set(re.findall(r"^\.\. auto\w+:: (\w+)$", text, flags=re.M)) == set(unsculpt.__all__)
+
+
+def test_no_property_has_a_colon_in_its_first_line():
+    """Napoleon takes what stands before a colon in the first line for the type."""
+    lines = {
+        f"{name}.{key}": (inspect.getdoc(member) or "").partition("\n")[0]
+        for name, kind in listed().items()
+        if inspect.isclass(kind)
+        for key, member in inspect.getmembers(kind)
+        if isinstance(member, property | cached_property) and key[0] != "_"
+    }
+    assert len(lines) > 20
+    assert not [name for name, line in lines.items() if ":" in line]

@@ -54,8 +54,8 @@ class Decorrelator(Model):
     here. Derive from `ScoreDecorrelator` what learns a conditional CDF of each score.
 
     Attributes:
-        method: what it is called on the command line; None for what is not fitted there.
-        ending: of the name of its scores, behind that of the old ones.
+        method: the name on the command line; None if it cannot be fitted there.
+        ending: what the name of a new score ends in: `tagger` becomes `tagger_flat`.
         attributes_: the protected attributes of the fit.
         one_column_: whether the fit had one score, (n,), rather than a table of them, (n, k).
     """

@@ -46,7 +46,7 @@ class OddsDecorrelator(Decorrelator):
         categorical: protected columns to treat as categories, by name or position.
 
     Attributes:
-        moves_: of the log-odds of each class, in the order in which they are made.
+        moves_: the fitted move of the log-odds of each class, in the order of application.
 
     >>> import numpy as np
     >>> from unsculpt.datasets import toys

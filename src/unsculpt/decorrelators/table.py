@@ -39,8 +39,8 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
             None fits it on all rows.
 
     Attributes:
-        decorrelator_: the fitted one.
-        n_features_in_: the columns of the table.
+        decorrelator_: the fitted decorrelator.
+        n_features_in_: the number of columns of the table.
 
     >>> import pandas as pd
     >>> from unsculpt import FlowDecorrelator

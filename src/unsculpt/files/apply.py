@@ -33,16 +33,16 @@ from unsculpt.inputs import Columns, whole_numbers
 
 @dataclass
 class Applied:
-    """What `apply` did.
+    """A summary of what `apply` did.
 
     Attributes:
-        rows: how many rows it wrote.
-        scores: how many scores it decorrelated: more or fewer than rows where they are lists.
-        missing: how many of them were, or had attributes that were, NaN or infinite.
-        unselected: how many were left NaN, as they are not of the selection of the fit.
-        outside: how many were outside the fitted range of each protected attribute.
-        columns: the new columns.
-        files: the files it wrote.
+        rows: the number of rows that were written.
+        scores: the number of scores that were decorrelated; with lists it is not that of the rows.
+        missing: the number of scores that are NaN or infinite, or whose attributes are.
+        unselected: the number of scores outside of the selection of the fit, which became NaN.
+        outside: for each protected attribute, the number of values outside the fitted range.
+        columns: the names of the new columns.
+        files: the files that were written.
     """
 
     rows: int = 0

@@ -66,10 +66,10 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True)
 class Expression:
-    """Something computed from columns.
+    """An expression of columns, to be computed for any table that has them.
 
     Attributes:
-        text: as it was written.
+        text: the expression as it was written.
         columns: the columns it needs.
     """
 
@@ -82,7 +82,9 @@ class Expression:
         return self._value(Rows(table))
 
     def holds(self, table: pa.Table) -> tuple[Any, Any]:
-        """Return where a condition holds, and where it may: who knows `nan > 1`?
+        """Return the rows where a condition holds, and those where it may hold.
+
+        The two differ where a value is missing: `nan > 1` neither holds nor fails.
 
         >>> table = pa.table({"mass": [80.4, None], "label": [0, 0]})
         >>> both = parse("label == 0 and mass > 50", table.column_names)

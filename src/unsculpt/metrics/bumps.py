@@ -25,11 +25,11 @@ class Scan(NamedTuple):
     """What a search finds in each place of a window that slides over a spectrum.
 
     Attributes:
-        low, high: the ends of the window.
-        excess: over the function that is fitted beside it.
-        error: of the excess, from the events in the window and from the fit.
-        expected: what the function expects in the window.
-        order: of the polynomial in the exponent of the function.
+        low, high: the ends of the window, for each of its places.
+        excess: events in the window less those that the function expects.
+        error: error of the excess, from the events in the window and from the fit.
+        expected: events that the function, which is fitted outside the window, expects in it.
+        order: order of the polynomial in the exponent of the function.
     """
 
     low: Floats

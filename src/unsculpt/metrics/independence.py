@@ -30,11 +30,11 @@ class Flatness(NamedTuple):
     """How independent of the attributes a selection is.
 
     Attributes:
-        chi2: the sum of the squared pulls of what is kept in each cell of the attributes.
-        degrees: of freedom.
+        chi2: the sum over the cells of the attributes of the squared pull of the events kept.
+        degrees: degrees of freedom of chi2.
         p_value: how often an independent selection has such a chi2 or a larger one.
         worst: the cell with the largest pull: for each attribute its smallest and largest value.
-        pull: of the events kept there, in errors; positive if there are too many,
+        pull: the pull of that cell, in errors; positive if too many events pass there,
             or if the slices are too high on average.
     """
 
@@ -46,7 +46,7 @@ class Flatness(NamedTuple):
 
     @property
     def flat(self) -> bool:
-        """Whether chance explains it."""
+        """Whether the p-value is 0.01 or more, so that chance explains what differs."""
         return self.p_value >= NOT_FLAT
 
     @property

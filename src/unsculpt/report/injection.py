@@ -38,12 +38,12 @@ BINS = 50
 
 @dataclass(frozen=True)
 class Found:
-    """What a search finds behind a cut on the new score.
+    """The outcome of a search for a bump after a cut on the new score.
 
     Attributes:
         signal: the share of the signal that passes.
-        excess: events in the window over a smooth function fitted beside it.
-        error: of the excess.
+        excess: events in the window less those of a smooth function fitted beside it.
+        error: error of the excess.
     """
 
     signal: float
@@ -53,15 +53,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Injected:
-    """What an admixture of signal changes.
+    """What changes if there is signal in the background of a fit.
 
     Attributes:
         strength: signal over background in the fit, and in the events searched.
         moved: how far the new score of background moves, on average.
-        most: how far it moves for the hundredth of the background that moves most, at least.
-        errors: the average over that of the map's own error; None if the map has none.
-        clean: what a map finds that was fitted without the signal.
-        polluted: what the map finds that was fitted with it.
+        most: the 99th percentile of how far the new score of background moves.
+        errors: `moved` divided by the mean error of the map; None if the map does not know it.
+        clean: what the search finds with a map that was fitted without the signal.
+        polluted: what the search finds with the map that was fitted with it.
     """
 
     strength: float

@@ -84,7 +84,7 @@ class SplineDecorrelator(HistogramDecorrelator):
         sizes_: for each score, the sums of weights without their signs, (bins of the score,).
         events_: how many events have been counted.
         squares_: the sum of their squared weights.
-        share_: of one of the `variations`, the part of the variance that it stands for.
+        share_: in a model made by `variations`, the part of the variance that its direction holds.
 
     >>> import numpy as np
     >>> from unsculpt.datasets import toys

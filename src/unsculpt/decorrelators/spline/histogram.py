@@ -65,7 +65,7 @@ class HistogramDecorrelator(ScoreDecorrelator[TableCDF | TensorCDF]):
 
     @property
     def background_(self) -> Background:  # type: ignore[override]
-        """Where the events lie in the attributes: the bins and what they hold."""
+        """The centres of the bins of the attributes, with the weights in each."""
         centres = np.meshgrid(*(axis.centres for axis in self._axes), indexing="ij")
         columns = [
             np.eye(axis.bins)[c.ravel().astype(int)] if axis.categories else c.reshape(-1, 1)
