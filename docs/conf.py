@@ -28,6 +28,7 @@ html_title = f"unsculpt {release}"
 html_static_path = ["_static"]
 html_css_files = ["unsculpt.css"]
 default_role = "literal"  # what stands between single backticks in a docstring is code
+highlight_language = "none"  # a block without a language is no Python
 smartquotes = False  # --option is no dash
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]

@@ -52,7 +52,7 @@ def generate(
         part: Most jets in a part.
 
     Returns:
-        The file that was written: the columns of :data:`unsculpt.datasets.COLUMNS`, a column
+        The file that was written. It has the columns of :data:`unsculpt.datasets.COLUMNS`, a column
         ``process`` (0 QCD, 1 W, 2 top), and metadata that say how it was made.
 
     Example:

@@ -160,7 +160,7 @@ def rejection_in_bins(
         sample_weight: Event weights, negative ones included.
 
     Returns:
-        One rejection per bin: infinite where no background (or no positive weight of it)
+        One rejection per bin, infinite where no background (or no positive weight of it)
         passes, NaN where there is none.
 
     Examples:

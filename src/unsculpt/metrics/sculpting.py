@@ -61,7 +61,7 @@ def jensen_shannon(p: ArrayLike, q: ArrayLike, *, base: float = math.e) -> float
         base: Base of the logarithm.
 
     Returns:
-        The divergence: 0 for equal shapes, log 2 for disjoint ones.
+        The divergence, which is 0 for equal shapes and log 2 for disjoint ones.
 
     Examples:
         >>> jensen_shannon([1, 0], [0, 1], base=2)
@@ -121,7 +121,7 @@ def jsd(
             than zero counts as empty.
 
     Returns:
-        The divergence: 0 if the cut leaves the shape alone.
+        The divergence, which is 0 if the cut does not change the shape.
 
     Examples:
         >>> scores = [0.2, 0.8, 0.2, 0.8, 0.8]

@@ -121,7 +121,7 @@ def auc(scores: ArrayLike, labels: ArrayLike, *, sample_weight: ArrayLike | None
         sample_weight: Event weights, negative ones included.
 
     Returns:
-        The area: 1 for perfect separation, 0.5 for none.
+        The area, which is 1 for perfect separation and 0.5 for none.
 
     Examples:
         >>> auc([0.1, 0.5, 0.5, 0.9], [0, 0, 1, 1])
