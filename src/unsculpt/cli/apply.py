@@ -54,7 +54,8 @@ def apply(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Name of the new column. By default that of the score and _flat, or _moved.",
+            help="The name of the new column. By default the name of the score with _flat, or "
+            "with _moved, at its end.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -80,7 +81,7 @@ def apply(
         typer.Option(
             metavar="clip|raise|nan",
             help="An event beyond the range of the fit is treated as at its end, is an error, or "
-            "gets NaN. By default as the fit was told.",
+            "gets NaN. By default as in the fit.",
             rich_help_panel=EVENTS,
         ),
     ] = None,

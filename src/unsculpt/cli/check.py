@@ -83,8 +83,8 @@ def check(
         list[float] | None,
         typer.Option(
             metavar="RATIO",
-            help="Put so much signal into the fit, over background; may be repeated. By default "
-            "0.001, 0.01 and 0.1.",
+            help="Put this much signal into the fit, as a fraction of the background; may be "
+            "repeated. By default 0.001, 0.01 and 0.1.",
             rich_help_panel=METHOD,
         ),
     ] = None,
@@ -115,18 +115,19 @@ def check(
         typer.Option(
             metavar="N",
             min=0,
-            help="Seed that deals the events into two halves.",
+            help="Seed of the division of the events into two halves.",
             rich_help_panel=METHOD,
         ),
     ] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Put some signal into the background of a fit and say what moves.
+    """Put some signal into the background of a fit and say what it changes.
 
-    For fits on data, where there may be signal. Half of the events are for
-    fits, without and with signal; in the others, with as much signal, a bump
-    is searched for behind a cut on each of the new scores.
+    This is for fits on data, which may hold signal. One half of the events is
+    fitted twice, without and with signal. The other half gets the same
+    fraction of signal. Both models cut on it, and a bump is searched for in
+    what passes.
 
     \b
     Example:
@@ -185,7 +186,7 @@ def check(
         console = Console(highlight=False)
         console.print(_table(found))
         console.print(
-            "[dim]By a map fitted without the signal → with it, behind a cut that keeps "
+            "[dim]With a map fitted without the signal → with it, after a cut that keeps "
             f"{keep:.1%} of the events. Map moves: mean change of the new score of background, in "
             "brackets in units of the map's own error. Bump found: the excess in the window of the "
             "signal over a smooth function fitted beside it, in errors.[/dim]"

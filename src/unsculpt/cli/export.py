@@ -36,10 +36,10 @@ def export(
         float | None,
         typer.Option(
             metavar="X",
-            help="For correctionlib: the largest difference to the model, by default 0.001. With "
-            "--to that of the level from which the score moves, or of the score as a share of its "
-            "range, by default 0.01. With --efficiency the largest miss as a share of it, by "
-            "default 0.01.",
+            help="For correctionlib: the largest difference to the model. By default 0.001 of the "
+            "new score. With --efficiency it is the relative difference of the fraction kept, by "
+            "default 0.01. With --to it is the difference of the level from which the score moves, "
+            "or of the moved score as a fraction of its range, by default 0.01.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

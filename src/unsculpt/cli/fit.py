@@ -109,7 +109,8 @@ def fit(
         typer.Option(
             callback=not_empty,
             metavar="EXPR",
-            help="Do not look at these events, such as '70 < mass < 100'. The map bridges the gap.",
+            help="Do not look at these events, such as '70 < mass < 100'. The fit interpolates "
+            "between the events on both sides.",
             rich_help_panel=EVENTS,
         ),
     ] = None,
@@ -151,8 +152,8 @@ def fit(
         typer.Option(
             metavar="N",
             min=2,
-            help="Hold out nothing: deal the events into N folds, and transform and judge each by "
-            "a model of the others.",
+            help="Hold out nothing: divide the events into N folds, and transform and judge each "
+            "fold by a model that was fitted on the other folds.",
             rich_help_panel=METHOD,
         ),
     ] = None,
@@ -161,8 +162,8 @@ def fit(
         typer.Option(
             callback=not_empty,
             metavar="EXPR",
-            help="Tell the fold of an event by the remainder of this whole number, such as the "
-            "event number. By default it is the row.",
+            help="A whole number, such as the event number. Divided by N, its remainder is the "
+            "fold of the event. By default the number of the row.",
             rich_help_panel=METHOD,
         ),
     ] = None,

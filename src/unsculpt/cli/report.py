@@ -74,7 +74,7 @@ def report(
         typer.Option(
             metavar="FILE",
             help="Show these events of data beside the simulated background; may be repeated. "
-            "Each counts one.",
+            "Each event has weight one.",
             rich_help_panel=PAGE,
         ),
     ] = None,
@@ -82,8 +82,8 @@ def report(
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="Write the figures as PDF and PNG into this folder. By default its name is that "
-            "of the report and -figures.",
+            help="Write the figures as PDF and PNG into this folder. By default it has the name of "
+            "the report with -figures at its end.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -167,8 +167,9 @@ def report(
             min=0,
             max=1,
             help="Exit with 1 if the test of flatness has a p-value below P, such as 0.01. The cut "
-            "keeps half of the signal, or of the background where there is no signal; a model of "
-            "one cut is tested at that. The error of the map does not excuse.",
+            "keeps half of the signal, or of the background where there is no signal; a model made "
+            "for one cut is tested at that cut. Only the statistical errors of the events count, "
+            "not the error of the map.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

@@ -147,7 +147,7 @@ Amount = Annotated[
         metavar="X",
         min=0,
         max=1,
-        help="Move so much of the way, from 0 to 1. By default all of it.",
+        help="Move the score by this fraction of the way, from 0 to 1. By default all of it.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -170,8 +170,8 @@ FoldBy = Annotated[
     typer.Option(
         callback=not_empty,
         metavar="EXPR",
-        help="Tell a model with folds the fold of an event by this column, if the model does not "
-        "know it.",
+        help="The column that tells the fold of an event, for a model with folds that does not "
+        "know the column.",
         rich_help_panel=EVENTS,
     ),
 ]
