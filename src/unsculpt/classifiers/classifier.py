@@ -287,7 +287,7 @@ def fit_many(
     the same order. Each ends up as `fit` would leave it, but for rounding.
 
     Args:
-        classifiers: to be fitted; they are changed in place, and returned.
+        classifiers: the classifiers to fit; they are changed in place, and returned.
         X: as in `Classifier.fit`, like all others.
         y: labels.
         protected: protected attributes.

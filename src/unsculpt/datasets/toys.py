@@ -70,9 +70,9 @@ def smooth(background: int = 10_000, signal: int = 1_000, *, seed: int = 0) -> T
     """Draw an unbounded score whose mean and width drift gently with one attribute on [0, 1].
 
     Args:
-        background: how many background events.
-        signal: how many signal events.
-        seed: of the random numbers.
+        background: number of background events.
+        signal: number of signal events.
+        seed: seed of the random numbers.
 
     >>> toy = smooth(1000, 100, seed=1)
     >>> bool(abs(toy.cdf(toy.score, toy.protected)[toy.background].mean() - 0.5) < 0.05)
@@ -94,9 +94,13 @@ def tagger(background: int = 110_000, signal: int = 20_000, *, seed: int = 0) ->
     to 300 GeV; the signal mass peaks at 82 GeV.
 
     Args:
-        background: how many background events.
-        signal: how many signal events.
-        seed: of the random numbers.
+        background: number of background events.
+        signal: number of signal events.
+        seed: seed of the random numbers.
+
+    >>> toy = tagger(1000, 100, seed=1)
+    >>> toy.score.shape, toy.protected.shape, int(toy.background.sum())
+    ((1100,), (1100,), 1000)
     """
     rng = np.random.default_rng(seed)
     m = _masses(rng, background, signal)
@@ -110,9 +114,13 @@ def appendix_a(background: int = 10_000, signal: int = 10_000, *, seed: int = 0)
     m = 1 decorrelates as well as one that does not, and separates better.
 
     Args:
-        background: how many background events.
-        signal: how many signal events.
-        seed: of the random numbers.
+        background: number of background events.
+        signal: number of signal events.
+        seed: seed of the random numbers.
+
+    >>> toy = appendix_a(1000, 1000, seed=1)
+    >>> sorted(set(toy.protected.tolist()))
+    [0.0, 1.0]
     """
     rng = np.random.default_rng(seed)
     label = _labels(background, signal)
@@ -129,11 +137,16 @@ def appendix_a_decorrelated(toy: Toy, *, mirrored: bool) -> tuple[Floats, Floats
     the two halves of the signal together.
 
     Args:
-        toy: of `appendix_a`.
+        toy: what `appendix_a` returned.
         mirrored: whether to mirror the score for m = 1 as well.
 
     Returns:
         The decorrelated score, and the log of the likelihood ratio of signal and background there.
+
+    >>> toy = appendix_a(1000, 1000, seed=1)
+    >>> score, log_ratio = appendix_a_decorrelated(toy, mirrored=True)
+    >>> bool(abs(score[toy.background].mean()) < 0.1)
+    True
     """
     shifted = toy.score + 10 * toy.protected
     score = np.where(toy.protected == 1, -1, 1) * shifted if mirrored else shifted
@@ -146,9 +159,12 @@ def two_attributes(background: int = 20_000, signal: int = 2_000, *, seed: int =
     """Draw a score that depends on mass and transverse momentum together, through m / pT.
 
     Args:
-        background: how many background events.
-        signal: how many signal events.
-        seed: of the random numbers.
+        background: number of background events.
+        signal: number of signal events.
+        seed: seed of the random numbers.
+
+    >>> two_attributes(1000, 100, seed=1).protected.shape
+    (1100, 2)
     """
     rng = np.random.default_rng(seed)
     m = _masses(rng, background, signal)
@@ -167,10 +183,13 @@ def atoms(background: int = 20_000, signal: int = 2_000, *, leaves: int = 12, se
     """Draw the tagger as a boosted tree with few leaves gives it: `leaves` distinct scores.
 
     Args:
-        background: how many background events.
-        signal: how many signal events.
-        leaves: how many different scores.
-        seed: of the random numbers.
+        background: number of background events.
+        signal: number of signal events.
+        leaves: number of different scores.
+        seed: seed of the random numbers.
+
+    >>> len(set(atoms(1000, 100, leaves=5, seed=1).score.tolist()))
+    5
     """
     rng = np.random.default_rng(seed)
     m = _masses(rng, background, signal)
@@ -201,9 +220,13 @@ def three_classes(
     falling spectrum, so separation comes from the score alone.
 
     Args:
-        background: events of class 0.
-        signal: events of class 1, and again of class 2.
-        seed: of the random numbers.
+        background: number of events of class 0.
+        signal: number of events of class 1, and of class 2.
+        seed: seed of the random numbers.
+
+    >>> toy = three_classes(1000, 100, seed=1)
+    >>> toy.score.shape, bool(np.allclose(toy.score.sum(axis=1), 1))
+    ((1200, 3), True)
     """
     rng = np.random.default_rng(seed)
     corners, width = helmert(3).T, 1.5

@@ -39,10 +39,10 @@ class Morphing(Decorrelator):
     events are drawn at random, so that its share is right whether it is larger or smaller in data.
 
     Args:
-        decorrelator: of the whole distribution; copies are fitted, one for each variable, for which
-            the sample is a category. A spline takes two attributes, a flow any number.
+        decorrelator: one of the whole distribution; copies are fitted, one for each variable, for
+            which the sample is a category. A spline takes two attributes, a flow any number.
         to: the sample to morph to, `{"sample": "data"}`.
-        seed: of the events of atoms.
+        seed: seed of the random numbers that divide the events of an atom.
 
     Attributes:
         models_: the fitted decorrelator of each variable.

@@ -48,7 +48,8 @@ class Moved(Decorrelator):
     A score beyond those of the fit moves as far as the nearest of them.
 
     Args:
-        decorrelator: of the whole distribution. It may be fitted already; `fit` fits it in place.
+        decorrelator: one of the whole distribution. It may be fitted already; `fit` fits it in
+            place.
         to: a value of the attribute if there is one, `{"mass": 125.0}` to keep the others where
             they are, or "barycentre": the mean of the quantile functions over the attributes of
             the background, which changes scores the least of all that make them flat.

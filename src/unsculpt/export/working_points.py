@@ -49,7 +49,7 @@ def to_working_points(
         model: a fitted decorrelator that learns the whole distribution, with one or two continuous
             attributes and any categories.
         path: the file to write; compressed if its name ends in .gz.
-        efficiencies: of the background.
+        efficiencies: efficiencies of the background.
         tolerance: the largest difference between the efficiency of the cut and the one asked for,
             as a share of it. It holds at all values of the attributes at which the score has no
             atom at the cut.

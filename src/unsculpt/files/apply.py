@@ -76,11 +76,11 @@ def apply(
         events: the files.
         output: a file, or a folder to write each file into under its own name. What is written
             appears whole or not at all.
-        names: of the new columns; that of the score with `_flat` behind it if not given, or
-            `_moved`. What is no letter, digit or underscore in an expression becomes an underscore.
+        names: names of the new columns; by default that of the score with `_flat` or `_moved` at
+            its end. Other characters than letters and digits in an expression become underscores.
         source: the columns to use, as the model's `source_` has them, which is the default.
         nan: whether NaN or infinite scores and attributes are an error or give NaN.
-        outside: instead of what the model says of protected values beyond the fit.
+        outside: what becomes of protected values beyond the fit; by default as the model says.
         selected_only: whether events that are not of the selection of the fit become NaN.
         variations: pairs of the model's variations to write too, as further columns that end in
             `_up_1`, `_down_1`, ...

@@ -82,7 +82,7 @@ def read_sample(
     """Select and compute the columns of a fit on the workers, and gather them here.
 
     Args:
-        client: of the cluster.
+        client: the Dask client of the cluster.
         events: the files.
         source: as in `files.read_sample`.
         nan: as in `files.read_sample`.
@@ -104,7 +104,7 @@ def fit_histograms(
     """Return `first` with the background of all these files added, counted on the workers.
 
     Args:
-        client: of the cluster.
+        client: the Dask client of the cluster.
         first: a fitted spline that sets the binning.
         events: the files to count.
         source: as in `files.read_sample`.
@@ -127,7 +127,7 @@ def apply(
     """Write each file with its decorrelated scores into a folder, one task a file.
 
     Args:
-        client: of the cluster.
+        client: the Dask client of the cluster.
         model: the model file.
         events: the files to read.
         output: the folder to write to.

@@ -124,7 +124,7 @@ def parse(text: str, names: Sequence[str]) -> Expression:
 
     Args:
         text: the expression.
-        names: of the columns that there are.
+        names: names of the columns of the table.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"mass": [80.4, 91.2], "jet pt": [200.0, 310.0]})

@@ -60,7 +60,7 @@ def fit_sidebands(
     By the likelihood of Poisson counts; of weighted events, that of as many as are as precise.
 
     Args:
-        content: of each bin.
+        content: content of each bin.
         inside: which bins the signal may be in; they are predicted, not fitted.
         basis: the polynomials at each bin.
         squares: the sum of the squared weights of each bin; as for events of weight one if not
@@ -137,10 +137,10 @@ def scan_for_bumps(
     polynomial.
 
     Args:
-        content: of each bin.
-        edges: of the bins.
-        width: of the window, in bins.
-        order: of the polynomial; the lowest that describes the spectrum if not given.
+        content: content of each bin.
+        edges: edges of the bins.
+        width: width of the window, in bins.
+        order: order of the polynomial; the lowest that describes the spectrum if not given.
         squares: the sum of the squared weights of each bin; as for events of weight one if not
             given.
 

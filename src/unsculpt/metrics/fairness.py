@@ -77,7 +77,7 @@ def equal_opportunity_difference(
         selected: whether each person is selected, (n,): truth values, or 0 and 1.
         labels: 1 for who should be selected, 0 for who should not.
         protected: the attributes; see `demographic_parity_difference`.
-        bins: of continuous attributes; see there.
+        bins: bins of continuous attributes, as in `demographic_parity_difference`.
         sample_weight: weights, negative ones included.
 
     Returns:
@@ -106,7 +106,7 @@ def equalized_odds_difference(
         selected: whether each person is selected, (n,): truth values, or 0 and 1.
         labels: 1 for who should be selected, 0 for who should not.
         protected: the attributes; see `demographic_parity_difference`.
-        bins: of continuous attributes; see there.
+        bins: bins of continuous attributes, as in `demographic_parity_difference`.
         sample_weight: weights, negative ones included.
 
     Returns:

@@ -15,8 +15,8 @@ def pass_ratio(
 
     Args:
         passing: which events pass, (n,).
-        weight: of the events, (n,).
-        cell: of each event, (n,); `cells` or more for an event in none.
+        weight: weight of the events, (n,).
+        cell: cell of each event, (n,); `cells` or more for an event in none.
         cells: how many there are.
 
     Returns:

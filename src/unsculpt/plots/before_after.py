@@ -32,8 +32,8 @@ def before_after(
         labels: 1 for signal, 0 for background.
         protected: the protected attribute, numbers or categories, (n,); or an `Axis` of it.
         sample_weight: event weights, one each if not given.
-        efficiency: of the signal, at which both scores are cut.
-        name: of the protected attribute, on the axis.
+        efficiency: the signal efficiency at which both scores are cut.
+        name: name of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
 
     >>> from unsculpt.datasets import toys

@@ -18,9 +18,9 @@ def bumps(scans: Mapping[str, Scan], *, name: str = "mass [GeV]") -> Figure:
     """Draw the pulls of windows that slide over spectra of background.
 
     Args:
-        scans: of `metrics.scan_for_bumps`, by what the legend calls them: first that of all
+        scans: what `metrics.scan_for_bumps` returns, by the names in the legend: first that of all
             background; the last sets the scale.
-        name: of the attribute, on the axis.
+        name: name of the attribute, on the axis.
 
     >>> from unsculpt.datasets import toys
     >>> toy = toys.tagger(2000, 500, seed=1)

@@ -24,7 +24,7 @@ def cut(
     Args:
         cuts: the cut at each value of the attribute, (n,), by what the legend calls it.
         protected: values of the attribute in rising order, or categories, (n,).
-        name: of the protected attribute, on the axis.
+        name: name of the protected attribute, on the axis.
         score: what is cut on.
 
     >>> masses = np.linspace(50, 200, 20)

@@ -36,7 +36,7 @@ def efficiency(
         protected: the protected attribute, numbers or categories, (n,); or an `Axis` of it.
         sample_weight: event weights, one each if not given.
         efficiencies: fractions of the background, at all values, that pass the cuts.
-        name: of the protected attribute, on the axis.
+        name: name of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
 
     >>> from unsculpt.datasets import toys

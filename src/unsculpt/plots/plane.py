@@ -40,8 +40,8 @@ def plane(
         second: the attribute on the vertical axis, (n,); or an `Axis` of it.
         sample_weight: event weights, one each if not given.
         efficiency: fraction of the background, at all values, that passes.
-        names: of the attributes, on the axes.
-        bins: of each attribute, with equal numbers of background events.
+        names: names of the attributes, on the axes.
+        bins: bins of each attribute, with equal numbers of background events.
 
     >>> from unsculpt.datasets import toys
     >>> toy = toys.two_attributes(5000, 500, seed=1)

@@ -42,7 +42,7 @@ def residuals(
         efficiencies: fractions of the background, at all values, that pass; a panel each.
         map_errors: for each efficiency the relative error of the last score's map in each bin,
             drawn as a band around one.
-        name: of the protected attribute, on the axis.
+        name: name of the protected attribute, on the axis.
         bins: number of equal bins across the background, or their edges.
 
     >>> from unsculpt.datasets import toys

@@ -42,7 +42,7 @@ def score_slices(
         protected: the protected attribute, numbers or categories (a slice each), (n,); or an
             `Axis` of it.
         sample_weight: event weights, one each if not given.
-        name: of the protected attribute, in the titles.
+        name: name of the protected attribute, in the titles.
 
     >>> from unsculpt.datasets import toys
     >>> toy = toys.tagger(2000, 500, seed=1)

@@ -16,9 +16,9 @@ def trade_off(curves: Mapping[str, Sequence[WorkingPoint]], *, efficiency: float
     """Draw 1/JSD against rejection, a curve a score, beside what random selections reach.
 
     Args:
-        curves: of `metrics.trade_off`, from the raw score (open) to the flat one (filled), by what
-            the legend calls them.
-        efficiency: of the signal, for the names of the axes.
+        curves: what `metrics.trade_off` returns, from the raw score (open) to the flat one
+            (filled), by the names in the legend.
+        efficiency: the signal efficiency, for the names of the axes.
 
     >>> from unsculpt.datasets import toys
     >>> toy = toys.tagger(2000, 500, seed=1)

@@ -95,14 +95,14 @@ def inject_signal(
     that holds most of it.
 
     Args:
-        decorrelator: to be fitted; it stays as it is, copies are.
+        decorrelator: the method; copies of it are fitted, and it stays as it is.
         scores: (n,).
         protected: the attributes; the first must be continuous.
         labels: 1 for signal, 0 for background.
         strengths: signal over background.
         efficiency: the share of the events that the cut keeps.
         sample_weight: event weights, positive ones.
-        seed: of the halves.
+        seed: seed of the division into halves.
 
     Examples:
         >>> from unsculpt import SplineDecorrelator

@@ -64,10 +64,10 @@ def write_report(
             events for new ones.
         score_name: what the score is called.
         names: what the attributes are called, with their units; as in the table if not given.
-        bins: of the first attribute: number of equal bins across the background, or the edges.
-        efficiency: of the signal, for the numbers and figures of one working point; without
-            signal, of the background.
-        title: of the page; what is decorrelated from what, if not given.
+        bins: bins of the first attribute: number of equal bins across the background, or the edges.
+        efficiency: the signal efficiency of the numbers and figures of one working point; without
+            signal, the background efficiency.
+        title: title of the page; if not given, it says what is decorrelated from what.
         abcd: the name of the attribute that is the first score of an ABCD method, whose second is
             decorrelated from it; the report then has a section on closure.
         data: scores and attributes of data, and their weights if these vary, to be shown beside

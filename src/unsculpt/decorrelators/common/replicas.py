@@ -46,7 +46,7 @@ class ReplicaDecorrelator(ScoreDecorrelator[C]):
 
     Attributes:
         replicas_: for each score, what networks have learned from resampled events; none without.
-        share_: of one of the `variations`, the part of the variance that it stands for.
+        share_: in a model made by `variations`, the part of the variance that its direction holds.
     """
 
     replicas: int
