@@ -183,13 +183,13 @@ def fit(
 ) -> None:
     """Fit a decorrelator on the background in files and judge it on events held out.
 
-    The model is fitted on the background that is not held out; the one that
-    is judged is the one that is written. It remembers its columns:
-    'unsculpt apply' needs the model and events alone.
+    The model is fitted on the background that is not held out, judged on the
+    background that is, and written. It remembers its columns: 'unsculpt apply'
+    needs the model and the events only.
 
-    --selection holds for every event. All that is selected is background,
-    unless --background or --background-files say what is; signal is what
-    --signal or --signal-files say and is only for the numbers at the end.
+    --selection applies to all events. All selected events are background,
+    unless you give --background or --background-files. Signal is what --signal
+    or --signal-files name; it is used for the numbers at the end only.
 
     \b
     Examples:

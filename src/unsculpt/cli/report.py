@@ -178,9 +178,9 @@ def report(
 ) -> None:
     """Show what a model does to the spectra of events, in one HTML file that needs no network.
 
-    Give it background and signal that the model has not seen. Background
-    alone will do, as in a control region. Columns, selection, background and
-    signal are those of the fit where you do not name others.
+    Give it background and signal that were not in the fit. Background alone is
+    enough, as in a control region. Columns, selection, background and signal
+    are those of the fit unless you name others.
 
     \b
     Examples:
