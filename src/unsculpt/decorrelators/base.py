@@ -50,8 +50,9 @@ OF_EVENTS |= {"thresholds", "select", "uncertainty", "log_prob", "sample"}
 class Decorrelator(Model):
     """Turn a score into one whose background distribution ignores the protected attributes.
 
-    A method learns `attributes_` and `one_column_` beside its own; the checks of its input are
-    here. Derive from `ScoreDecorrelator` what learns a conditional CDF of each score.
+    This is the base class of all methods, and checks their input. Each sets `attributes_` and
+    `one_column_` in its fit. A method that learns a conditional CDF of each score derives from
+    `ScoreDecorrelator`.
 
     Attributes:
         method: the name on the command line; None if it cannot be fitted there.
@@ -263,7 +264,8 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
 
     Attributes:
         cdfs_: the conditional CDF of each score.
-        background_: where the events of the fit lie in the attributes; None of older files.
+        background_: the attributes of the fitted events, as a few weighted points; None in models
+            from older files.
     """
 
     cdfs_: list[C]

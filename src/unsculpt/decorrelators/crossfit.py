@@ -41,28 +41,28 @@ COUNTED = "events with a weight other than zero"
 
 
 class CrossFit(Decorrelator):
-    """Transform every event by a model that has not seen it, and still fit on all of them.
+    """Transform every event by a model that was not fitted on it, and still fit on all of them.
 
-    A map looks flatter on the events it was fitted on than it is. So the events are dealt into
-    folds, and there is a model for each, fitted on the events of the others.
+    On the events of its fit a model looks flatter than on others. So the events are divided into
+    folds, and for each fold a model is fitted on the events of the other folds.
 
     The fold of an event is its number modulo `folds`: the same event is in the same fold in any
-    order, file and program. An event that no model has seen gets the mean of all answers. The mean
-    keeps the order of scores, as each answer does.
+    order, file and program. For an event that is in none of the fits, `transform` returns the mean
+    over the models. The mean keeps the order of scores, as each model does.
 
-    It also goes around a classifier with a decorrelator on top, `CrossFit(classifier.then(map))`.
-    The scores of a classifier are too good on the events that trained it, and a map fitted on them
-    expects others. So for each fold the map is fitted on the background of the next fold, and the
-    classifier is trained on the folds that are left.
+    It also takes a classifier with a decorrelator on top,
+    `CrossFit(classifier.then(decorrelator))`. A classifier gives its training events other scores
+    than new events. So for each fold the decorrelator is fitted on the background of the next fold,
+    and the classifier is trained on the folds that are left.
 
     Args:
-        decorrelator: any of them; it stays as it is, copies are fitted.
-        folds: how many. More of them leave more events to each fit, and take longer.
+        decorrelator: any decorrelator; copies of it are fitted, and it stays as it is.
+        folds: number of folds. With more folds each fit has more events, and there are more fits.
 
     Attributes:
         models_: the fitted model of each fold.
         outside: what becomes of values beyond the range of all events, as the decorrelator says.
-            Beyond the range of its own model alone, the nearest value stands in.
+            Beyond the range of the event's own model only, the nearest value of that fit is used.
 
     >>> import numpy as np
     >>> from unsculpt import SplineDecorrelator

@@ -40,9 +40,9 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
     on QCD jets falls in a straight line with ρ = log(m²/pT²). The line is that of weighted least
     squares through the events in `window`; the shift is zero at their mean ρ.
 
-    It flattens the mean, and that only where the mean is linear. The width and the tails of the
-    score still change with the attribute, so a cut on the new score, a hard one above all,
-    sculpts; for the same reason there is no `threshold`.
+    It flattens the mean only, and only where the mean is linear. The width and the tails of the
+    score still change with the attribute, so a cut on the new score still sculpts, most of all a
+    hard cut. For the same reason there is no `threshold`.
 
     Args:
         window: (low, high), the values of ρ, or of the given variable, between which the mean is

@@ -72,18 +72,18 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
     """Subtract the score cut that keeps a fixed fraction of background at each protected value.
 
     Fixed-efficiency regression as ATLAS uses it for D2 (ATL-PHYS-PUB-2018-014): the cut is the
-    quantile of the scores of the nearest background events in the protected attributes. Where
-    these lie on one side, as at an edge, they count so that the cut is the one at the point itself.
-    Zero is then a cut that keeps `efficiency` of the background everywhere.
+    quantile of the scores of the nearest background events in the protected attributes. A line is
+    fitted through these events, which avoids a bias at the edge of a spectrum, where all of them
+    are on one side. After the shift, a cut at zero keeps `efficiency` of the background everywhere.
 
     It flattens that one working point. The shift moves the whole distribution, but its width and
     shape still change with the attributes, so any other cut on the new score sculpts.
 
     Args:
         efficiency: the fraction of background above the cut.
-        neighbours: events around a point that measure its cut, all of its category; None for a
-            quarter of the events of the category to the power 4 / (4 + d), with d continuous
-            attributes: the more of them, the farther away are as many neighbours.
+        neighbours: number of events around a point that measure its cut, all of its category; None
+            for a quarter of the events of the category to the power 4 / (4 + d), with d continuous
+            attributes.
         outside: what becomes of protected values beyond the fitted range, as for
             `FlowDecorrelator`.
         categorical: protected columns to treat as categories, by name or position.

@@ -30,13 +30,13 @@ from unsculpt.saving import Arrays, Json, packed, unpacked
 class Morphing(Decorrelator):
     """Morph variables so that those of one sample are distributed as those of another.
 
-    Fit it on simulation and data together, and transform the simulation. Each variable gets a
-    conditional CDF, given the protected attributes, the variables before it and the sample; an
-    event keeps its level from one sample to the other. As each variable is given those before it,
-    the correlations become those of the data too, not only the distributions one by one.
+    Fit it on simulation and data together, and transform the simulation. For each variable a
+    conditional CDF is fitted, given the protected attributes, the variables before it and the
+    sample. A simulated value is replaced by the value of the same quantile in data. As each
+    variable is given those before it, the correlations become those of the data too.
 
-    Events of the sample to morph to stay what they are. Of an atom, a value that many events share,
-    events are drawn at random, so that its share is right whether it is larger or smaller in data.
+    Events of the sample to morph to are not changed. If many events share a value (an atom), some
+    of them are drawn at random, so that the share of this value becomes the one in data.
 
     Args:
         decorrelator: one of the whole distribution; copies are fitted, one for each variable, for

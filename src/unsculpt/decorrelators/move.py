@@ -38,14 +38,15 @@ Scatter = Callable[[NDArray[np.intp]], Floats]
 class Moved(Decorrelator):
     """Give the score that an event would have with its attributes elsewhere.
 
-    It stays in the units of the score, and in its order at fixed attributes: the quantile of the
-    event at its own attributes is kept, F⁻¹(F(score | attributes) | reference). `model.move` does
-    the same without an object; this one is fitted, saved, applied and exported like any model.
+    It is the score of the same quantile at other attributes, F⁻¹(F(score | attributes) |
+    reference). It has the units of the score and keeps its order at fixed attributes. `model.move`
+    does the same in one call; an object of this class is fitted, saved, applied and exported like
+    any model.
 
-    A score that many events share, an atom, moves as one: to where the middle of its share of the
-    background goes. Its events can end at several scores only if they are drawn at random, which
-    `seed` asks for; then the share of an atom is right at the reference, whatever it was before.
-    A score beyond those of the fit moves as far as the nearest of them.
+    Many events may share one score (an atom). By default they move together, to where the middle of
+    their quantiles goes. With `seed` they are distributed over these quantiles at random, so that
+    the share of an atom is right at the reference, whatever it was before. A score beyond those of
+    the fit moves as far as the nearest of them.
 
     Args:
         decorrelator: one of the whole distribution. It may be fitted already; `fit` fits it in
@@ -54,8 +55,9 @@ class Moved(Decorrelator):
             they are, or "barycentre": the mean of the quantile functions over the attributes of
             the background, which changes scores the least of all that make them flat.
         amount: how far, on the straight line from the score (0) to where it goes (1).
-        seed: scatters the events of an atom over its share of the background; None does not. With
-            the scores and attributes of an event it fixes where this one goes, in any file.
+        seed: seed of the random numbers that distribute the events of an atom; None keeps them
+            together. The random number of an event depends on the seed, its scores and its
+            attributes only, so it is the same in any file.
 
     >>> from unsculpt import SplineDecorrelator
     >>> from unsculpt.datasets import toys

@@ -30,13 +30,12 @@ class OddsDecorrelator(Decorrelator):
 
     Fit it on background. One class after the other, the odds of the class against all others are
     moved to the barycentre of their distributions, by a spline in the attributes, and the ratios
-    of the others are kept. So a cut on the probability of the last class leaves the spectrum alone.
-    Each class pulls at those before it, by as much as it had to move: where the scores are far from
-    flat, the earlier ones sculpt again.
+    of the others are kept. So a cut on the probability of the last class does not change the
+    spectrum. But the step of a class changes the classes before it a little, and if the scores are
+    far from flat, the earlier classes sculpt again.
 
-    So put it on top of `TransportDecorrelator`, which knows what the classes have to do with one
-    another and follows the bulk of the events, but not their tails:
-    `TransportDecorrelator().then(OddsDecorrelator())` does both.
+    So put it on top of `TransportDecorrelator`, which moves all classes together and follows the
+    bulk of the events, but not their tails: `TransportDecorrelator().then(OddsDecorrelator())`.
 
     Takes one or two protected attributes, continuous or with a few categories.
 

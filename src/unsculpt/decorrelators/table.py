@@ -31,9 +31,10 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
     features) and come back decorrelated.
 
     Args:
-        decorrelator: any of them; it stays as it is, a copy is fitted. Of a `CrossFit`,
-            `fit_transform` gives every row the model that has not seen it; the number of the row
-            tells its fold. `transform` is for rows that no model has seen.
+        decorrelator: any decorrelator; a copy of it is fitted, and it stays as it is. With a
+            `CrossFit`, `fit_transform` transforms every row by a model that was not fitted on it;
+            the number of the row tells its fold. `transform` is for rows that are in none of the
+            fits.
         protected: the protected columns, by name or position.
         background: the label of background in `y`, on which alone the decorrelator is fitted.
             None fits it on all rows.
