@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 
 from unsculpt.atomic import atomic_write
@@ -33,3 +36,23 @@ def test_a_missing_folder_is_named(tmp_path):
         atomic_write(tmp_path / "missing/new"),
     ):
         pass
+
+
+LATE = """
+import os, sys
+from unsculpt.atomic import abandon_drafts, atomic_write
+
+with atomic_write(sys.argv[1]) as draft:
+    draft.write_text("half")
+    abandon_drafts()
+    try:
+        draft.with_name("late").write_text("half")
+    except FileNotFoundError:
+        os._exit(0)
+    os._exit(1)
+"""
+
+
+def test_no_draft_begins_once_they_are_abandoned(tmp_path):
+    subprocess.run([sys.executable, "-c", LATE, str(tmp_path / "new.txt")], check=True)
+    assert not list(tmp_path.iterdir())

@@ -17,7 +17,7 @@ from unsculpt.decorrelators.common.attributes import (
 )
 from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.efficiencies import at_each
-from unsculpt.decorrelators.common.empirical import EmpiricalCDF
+from unsculpt.decorrelators.common.empirical import EmpiricalCDF, with_copies
 from unsculpt.decorrelators.common.outside import Outside, check_outside
 from unsculpt.devices import in_threads
 from unsculpt.graph import Graph, Value
@@ -126,7 +126,9 @@ class Decorrelator(Model):
         weight = weight_column(sample_weight, given, name)
         columns, kept, weight = with_weight(columns, protected, weight)
         events, n_scores = columns.shape
-        if events < FEWEST_EVENTS:
+        few = events < FEWEST_EVENTS
+        # An event of double weight is two.
+        if few and (events == 0 or len(with_copies(weight, weight)[0]) < FEWEST_EVENTS):
             which = "events" if events == given else "events with a weight other than zero"
             raise ValueError(f"{name} has {events} {which}; a fit needs at least {FEWEST_EVENTS}")
         positive_total(weight)

@@ -84,7 +84,8 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
         return columns
 
     empty = arrays(schema.empty_table())
-    with uproot.recreate(path, compression=COMPRESSION) as file:
+    # By a name uproot would make the folder too, which is gone once the work is interrupted.
+    with open(path, "w+b") as raw, uproot.recreate(raw, compression=COMPRESSION) as file:
         try:
             if ntuple:
                 tree = file.mkrntuple(name, ak.Array(empty).layout.form)
