@@ -19,7 +19,7 @@ def path(save):
 def test_it_says_what_moves(unsculpt, path):
     answer = unsculpt("check", path, *COLUMNS, "--strength", 0.05, "--keep", 0.05)
     assert answer.exit_code == 0
-    for words in ("signal in the fit", "5.00%", "map moves", "→", "keeps 5.0% of the events"):
+    for words in ("signal in the fit", "│ 5% ", "map moves", "→", "keeps 5% of the events"):
         assert words in answer.output
 
 

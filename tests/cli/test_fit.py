@@ -84,6 +84,16 @@ def test_a_window_that_holds_everything_is_refused(unsculpt, events, save, tmp_p
     assert not output.exists()
 
 
+def test_a_window_that_holds_nothing_is_said_to_be_empty(unsculpt, events, save, tmp_path):
+    """It may be in other units; then the fit is not blind."""
+    path, output = save(events, "a.parquet"), tmp_path / "w.unsculpt"
+    answer = unsculpt("fit", path, *COLUMNS, "--blind", "7e4 < mass < 1e5", "-o", output)
+    assert answer.exit_code == 0
+    assert "--blind '7e4 < mass < 1e5' holds for none of 1,000 rows" in answer.stderr
+    answer = unsculpt("fit", path, *COLUMNS, "--blind", "70 < mass < 100", "-o", output)
+    assert "holds for none" not in answer.stderr
+
+
 def test_answers_scripts(unsculpt, events, save, tmp_path):
     path, output = save(events, "a.csv"), tmp_path / "w.unsculpt"
     answer = json.loads(unsculpt("fit", path, *COLUMNS, "-o", output, "--json").stdout)

@@ -91,6 +91,15 @@ def test_every_category_has_a_cell(share):
         assert found.p_value < 1e-9
 
 
+def test_a_category_leaves_most_cells_to_the_mass():
+    mass, score, random = background(20_000, 8)
+    era = random.choice(["a", "b"], len(mass))
+    narrow = (mass > np.quantile(mass, 0.5)) & (mass < np.quantile(mass, 0.56))
+    found = flatness_test(score + 0.2 * narrow > 0.8, {"mass": mass, "era": era})
+    assert found.degrees == 49  # of two eras in 25 intervals each
+    assert found.p_value < 1e-6
+
+
 def test_a_cell_without_weight_is_none():
     mass, score, _ = background(10_000, 7)
     weight = (mass > 20).astype(float)

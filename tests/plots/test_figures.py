@@ -116,6 +116,14 @@ def test_the_plane_shows_where_two_attributes_together_are_not_flat():
     assert np.all(np.diag(pulls[::-1]) < -5)
 
 
+def test_a_tail_does_not_cover_the_other_cells_of_the_plane():
+    x, y = np.random.default_rng(1).exponential(size=(2, 20_000))
+    (axes, _) = plots.plane({"score": x + y}, np.zeros(len(x)), x, y).axes
+    (mesh,) = axes.collections
+    assert len({round(width, 6) for width in np.diff(mesh.get_coordinates()[0, :, 0])}) == 1
+    assert axes.get_xticklabels()[5].get_text() == f"{np.median(x):.4g}"
+
+
 def test_separation_is_that_of_scikit_learn_in_each_bin(toy, scores):
     axis = Axis.from_events(toy.protected, toy.label, [70, 80, 95], "mass")
     panels = separation_in_bins({"raw": toy.score}, toy.label, axis)

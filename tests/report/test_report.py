@@ -242,6 +242,18 @@ def test_bad_input_is_named_and_nothing_written(toy, exact, tmp_path, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
+def test_figures_have_the_bins_and_the_name_of_the_score_that_are_given(toy, exact):
+    given = toy.label, None, ["mass"], [50, 60, 80, 120, 300]
+    events = Events.prepare(exact, toy.score, toy.protected, *given)
+    drawn = {picture.slug: picture for picture in pictures(events, 0.5, "DNN")}
+    for slug in ("spectrum", "residuals", "efficiency", "separation"):
+        (table,) = drawn[slug].tables
+        where = [row[0] for row in table.rows]
+        assert where == ["50 to 60", "60 to 80", "80 to 120", "120 to 300"]
+    assert drawn["cut"].figure.axes[0].get_ylabel() == "cut on raw DNN"
+    assert drawn["scores"].figure.axes[0].get_xlabel() == "raw DNN"
+
+
 def test_folds_reach_a_crossfit(toy):
     model = us.CrossFit(us.KNNDecorrelator(), folds=3)
     number = np.arange(len(toy.score))[::-1]

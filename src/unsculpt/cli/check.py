@@ -187,9 +187,9 @@ def check(
         console.print(_table(found))
         console.print(
             "[dim]With a map fitted without the signal → with it, after a cut that keeps "
-            f"{keep:.1%} of the events. Map moves: mean change of the new score of background, in "
-            "brackets in units of the map's own error. Bump found: the excess in the window of the "
-            "signal over a smooth function fitted beside it, in errors.[/dim]"
+            f"{100 * keep:.4g}% of the events. Map moves: mean change of the new score of "
+            "background, in brackets in units of the map's own error. Bump found: the excess in "
+            "the window of the signal over a smooth function fitted beside it, in errors.[/dim]"
         )
 
 
@@ -202,5 +202,5 @@ def _table(found: list[Injected]) -> Table:
         both = one.clean, one.polluted
         kept = " → ".join(f"{found.signal:.1%}" for found in both)
         bump = " → ".join(f"{found.excess / found.error:.1f}" for found in both)
-        table.add_row(f"{one.strength:.2%}", moved, kept, bump)
+        table.add_row(f"{100 * one.strength:.4g}%", moved, kept, bump)
     return table

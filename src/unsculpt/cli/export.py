@@ -120,4 +120,4 @@ def export(
     if as_json:
         print_json({"file": str(output), "bytes": size})
     elif not quiet:
-        typer.echo(f"Wrote {output}, {size / 1e6:.2g} MB")
+        typer.echo(f"Wrote {output}, {float(f'{size / 1e6:.2g}'):g} MB")

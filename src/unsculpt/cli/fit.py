@@ -37,6 +37,7 @@ from unsculpt.cli.shared import (
     explained,
     not_empty,
     print_json,
+    said,
     some_signal,
     warn_of_low_auc,
 )
@@ -258,6 +259,9 @@ def fit(
             if not quiet and not as_json:
                 print_read(to_read, sample)
             notes = warn_of_low_auc(sample, score)
+            if blind and not sample.blinded and to_count is None:
+                nothing = f"--blind {blind!r} holds for none of {sample.rows:,} rows"
+                notes += said("Warning", [f"{nothing}: the fit looks at all events"])
             notes += suggest_categories(sample, source)
             start = time.perf_counter()
             # Only splines can count on a cluster: there is no other way to fall back to.

@@ -36,6 +36,7 @@ class Sample:
         dropped: how many of the events were left out as NaN or infinite, or because what they are
             is not known.
         others: how many were not selected, blinded, or neither signal nor background.
+        blinded: how many of those were blinded.
     """
 
     scores: Floats
@@ -46,12 +47,13 @@ class Sample:
     rows: int
     dropped: int
     others: int = 0
+    blinded: int = 0
 
     def __getitem__(self, which: NDArray[Any]) -> Sample:
         """Return some of the events."""
         weight, event = (None if x is None else x[which] for x in (self.weight, self.event))
         some = self.scores[which], self.protected[which], self.label[which], weight, event
-        return Sample(*some, self.rows, self.dropped, self.others)
+        return Sample(*some, self.rows, self.dropped, self.others, self.blinded)
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Selected:
         signal: which of the events are signal.
         rows: how many rows were read.
         others: how many events are neither, or not selected.
+        blinded: how many of those are selected and blinded.
         unknown: of how many nobody can know that, as something is missing.
         first_unknown: where the first of those is.
     """
@@ -71,6 +74,7 @@ class Selected:
     signal: NDArray[np.bool_]
     rows: int
     others: int
+    blinded: int
     unknown: int
     first_unknown: str
 
@@ -112,7 +116,7 @@ def select(
     needed = dict.fromkeys(name for e in (*expressions, *which.parsed) for name in e.columns)
     own = [name for name in needed if name in stream.columns]
     text = _Text(source)
-    rows, others, unknown, first_unknown = 0, 0, 0, ""
+    rows, others, blinded, unknown, first_unknown = 0, 0, 0, 0, ""
     parts = list[list[NDArray[Any]]]()
     # So that there is something to join.
     nothing = Place(stream.locations[0], 0), stream.schema(own).empty_table()
@@ -120,7 +124,8 @@ def select(
         table = place.mark(chunk)
         values = [expression(table) for expression in expressions]
         flat, counts = side_by_side([*values, *which.masks(table)])
-        signal, background, doubt = which.samples(flat[len(numbers) :], place, len(flat[0]))
+        masks = flat[len(numbers) :]
+        signal, background, doubt, blind = which.samples(masks, place, len(flat[0]))
         either = signal | background
         columns = [column[either] for column in flat[: len(numbers)]]
         here = np.flatnonzero(either)
@@ -132,10 +137,11 @@ def select(
         parts.append([*columns, signal[either]])
         unknown += int(doubt.sum())
         others += int(np.sum(~(either | doubt)))
+        blinded += int(blind.sum())
         rows += len(chunk)
         advance(len(chunk))
     *joined_columns, label = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
-    return Selected(joined_columns, label, rows, others, unknown, first_unknown)
+    return Selected(joined_columns, label, rows, others, blinded, unknown, first_unknown)
 
 
 class _Which:
@@ -160,8 +166,10 @@ class _Which:
         """Return where each condition holds and where it may, one after the other."""
         return [mask for condition in self.parsed for mask in condition.holds(table)]
 
-    def samples(self, masks: Sequence[Mask], place: Place, events: int) -> tuple[Mask, Mask, Mask]:
-        """Return which events are signal, which are background, and of which it is not known."""
+    def samples(
+        self, masks: Sequence[Mask], place: Place, events: int
+    ) -> tuple[Mask, Mask, Mask, Mask]:
+        """Return which events are signal, background, not known to be either, and blinded."""
         sure = dict(zip(self.texts, masks[::2], strict=True))
         may = dict(zip(self.texts, masks[1::2], strict=True))
         for role in CONDITIONS:
@@ -182,7 +190,7 @@ class _Which:
                     for role in ("background", "signal")
                 )
             )
-        return signal, background, doubt
+        return signal, background, doubt, may["selection"] & sure["blind"]
 
 
 class _Text:
@@ -281,6 +289,7 @@ def gathered(parts: Sequence[Selected], source: dict[str, Any], nan: Missing) ->
         sum(part.rows for part in parts),
         int(np.sum(~good)) + unknown,
         sum(part.others for part in parts),
+        sum(part.blinded for part in parts),
     )
 
 

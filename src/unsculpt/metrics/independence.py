@@ -89,12 +89,12 @@ def flatness_test(
 
     The attributes are divided into cells that hold equal numbers of events: one attribute into
     intervals, two into intervals of the first and in each of these of the second; text, truth
-    values and attributes of few values by their values. Neighbouring cells are merged until each
-    expects 25 events that pass and 25 that fail. In each cell the sum of the weights that pass is
-    compared with the share that passes everywhere. Its error comes from the squared weights of
-    the cell, and from how these go with passing everywhere. Three attributes or more are also
-    tested one by one; the smallest p-value counts, as the smallest of so many. On the events of a
-    fit a model looks flatter than it is: test on others.
+    values and attributes of few values by their values, before the others. Neighbouring cells are
+    merged until each expects 25 events that pass and 25 that fail. In each cell the sum of the
+    weights that pass is compared with the share that passes everywhere. Its error comes from the
+    squared weights of the cell, and from how these go with passing everywhere. Three attributes or
+    more are also tested one by one; the smallest p-value counts, as the smallest of so many. On the
+    events of a fit a model looks flatter than it is: test on others.
 
     Args:
         selected: whether each event passes, (n,); or a whole number for each, such as the slice
@@ -284,13 +284,14 @@ def _cells(columns: Sequence[NDArray[Any]], cells: int) -> NDArray[np.intp]:
     """Return the cell of each event: the first attribute is divided, then each part by the next.
 
     An attribute of few values is divided by these, another into parts of equal numbers of events.
+    Those of few values come first, and leave more parts to the others.
     """
     cell = np.zeros(len(columns[0]), dtype=np.intp)
-    for left in range(len(columns), 0, -1):
-        column = columns[len(columns) - left]
+    divided = [(column, *np.unique(column, return_inverse=True)) for column in columns]
+    divided.sort(key=lambda one: len(one[1]) ** len(columns) > cells)
+    for left, (column, values, place) in zip(range(len(columns), 0, -1), divided, strict=True):
         made = int(cell.max()) + 1
         parts = max(int((cells / made) ** (1 / left) + 1e-9), 1)
-        values, place = np.unique(column, return_inverse=True)
         if len(values) > parts:
             order = np.lexsort([column, cell])
             first = np.searchsorted(cell[order], np.arange(made))

@@ -55,6 +55,10 @@ class Axis:
             return self
         return replace(self, edges=np.linspace(self.edges[0], self.edges[-1], number + 1))
 
+    def at_most(self, number: int) -> Axis:
+        """Return the bins as they are, or so many equal ones if they are more."""
+        return self if len(self.edges) - 1 <= number else self.with_bins(number)
+
     def bins(self) -> list[str]:
         """Return what each bin is called."""
         ends = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(self.edges)]

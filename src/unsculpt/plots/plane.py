@@ -93,12 +93,17 @@ def draw_plane(cells: Mapping[str, Interval[Floats]], first: Axis, second: Axis)
     panels = figure.subplots(1, len(cells), squeeze=False, sharey=True)[0]
     for axes, (label, ratio) in zip(panels, cells.items(), strict=True):
         pulls = (ratio.value - 1) / (ratio.high - ratio.value)
-        drawn = axes.pcolormesh(
-            first.edges, second.edges, pulls.T, cmap="RdBu_r", vmin=-MOST, vmax=MOST
-        )
+        # Cells of one size: of equal numbers of events, those in a tail would cover all others.
+        drawn = axes.pcolormesh(pulls.T, cmap="RdBu_r", vmin=-MOST, vmax=MOST)
         axes.set_title(label)
         axes.set(xlabel=first.name)
+        axes.set_xticks(range(len(first.edges)), _ends(first), rotation=90, fontsize="small")
+        axes.set_yticks(range(len(second.edges)), _ends(second), fontsize="small")
         axes.label_outer()
     panels[0].set(ylabel=second.name)
     figure.colorbar(drawn, ax=panels, extend="both", label="off by so many errors", pad=0.02)
     return figure
+
+
+def _ends(axis: Axis) -> list[str]:
+    return [f"{edge:.4g}" for edge in axis.edges]

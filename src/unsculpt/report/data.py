@@ -83,7 +83,7 @@ def data_pictures(events: Events, data: Data) -> Iterator[Picture]:
     cuts = highest_cuts(score, weight, np.array(KEPT))
     names = protected_columns(events.protected)[0]
     columns = in_order_of(names, data.protected)
-    axes = [axis.with_bins(BINS) for axis in events.axes]
+    axes = [axis.at_most(BINS) for axis in events.axes]
     of_data = [_of_data(*pair) for pair in zip(axes, columns, strict=True)]
     overall = _overall(data, of_data, cuts, score, weight)
     for i, (axis, its_data) in enumerate(zip(axes, of_data, strict=True)):

@@ -139,11 +139,11 @@ def inject_signal(
         own = _mixed(weight[to_fit], label[to_fit], strength)
         rows = np.flatnonzero(to_fit)[own > 0]
         model = clone(decorrelator)
-        title = f"Fitting with {strength:.2%} signal" if strength else "Fitting without signal"
+        much = f"with {100 * strength:.4g}%" if strength else "without"
         for part in models_of([getattr(model, "decorrelator", model)]):
             if isinstance(part, Decorrelator):
                 part.outside = "clip"  # one half has the heaviest event
-        with progress(title):
+        with progress(f"Fitting {much} signal"):
             return model.fit(values[rows], table[rows], sample_weight=own[own > 0])
 
     def flat(model: Any) -> Floats:

@@ -31,7 +31,7 @@ from unsculpt.report.words import bare, number
 IN_PLANE = 0.1  # of the background passes
 
 
-def pictures(events: Events, efficiency: float) -> Iterator[Picture]:
+def pictures(events: Events, efficiency: float, score_name: str = "score") -> Iterator[Picture]:
     """Draw the figures of the report, one after the other."""
     model = events.model
     endings = ["", *(f"-{i}" for i in range(2, len(events.axes) + 1))]
@@ -39,21 +39,21 @@ def pictures(events: Events, efficiency: float) -> Iterator[Picture]:
         yield _spectrum(events, axis, f"spectrum{ending}", efficiency)
     errors = map_errors(events, model, RESIDUALS_AT)
     for axis, ending in zip(events.axes, endings, strict=True):
-        yield _residuals(events, axis.with_bins(20), f"residuals{ending}", errors)
-    yield _efficiency(events, events.axes[0].with_bins(20), "efficiency")
+        yield _residuals(events, axis.at_most(20), f"residuals{ending}", errors)
+    yield _efficiency(events, events.axes[0].at_most(20), "efficiency")
     if picture := spurious_signal(events, efficiency):
         yield picture
     continuous = [axis for axis in events.axes if not axis.categories]
     if len(continuous) > 1:
         yield _plane(events, continuous[0], continuous[1])
-    yield _slices(events, events.axes[0])
+    yield _slices(events, events.axes[0], f"raw {score_name}")
     if events.has_signal:
-        yield _separation(events, events.axes[0].with_bins(20), efficiency)
+        yield _separation(events, events.axes[0].at_most(20), efficiency)
     if picture := trade_off(events, efficiency):
         yield picture
     values, table = along_first(events)
     if cuts := _known_cuts(model, table):
-        yield _cut(events.axes, values, cuts)
+        yield _cut(events.axes, values, cuts, f"raw {score_name}")
     if training := losses(model):
         yield _history(training)
 
@@ -139,8 +139,9 @@ def _plane(events: Events, first: Axis, second: Axis) -> Picture:
     )
 
 
-def _slices(events: Events, axis: Axis) -> Picture:
-    slices = background_slices(events.scores, events.labels, axis, sample_weight=events.weight)
+def _slices(events: Events, axis: Axis, raw: str) -> Picture:
+    scores = {raw if name == "raw score" else name: x for name, x in events.scores.items()}
+    slices = background_slices(scores, events.labels, axis, sample_weight=events.weight)
     tables = []
     for name, edges, densities in slices:
         ranges = [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
@@ -191,7 +192,9 @@ def _ends(model: Any, cut: Floats, point: float, table: Any) -> tuple[Floats, Fl
     return np.full(len(cut), np.nan), np.full(len(cut), np.nan)
 
 
-def _cut(axes: list[Axis], values: NDArray[Any], cuts: dict[str, Interval[Floats]]) -> Picture:
+def _cut(
+    axes: list[Axis], values: NDArray[Any], cuts: dict[str, Interval[Floats]], raw: str
+) -> Picture:
     axis = axes[0]
     others = ", with the other attributes at their median" if len(axes) > 1 else ""
     names = [str(x) if axis.categories else number(x) for x in values]
@@ -206,7 +209,7 @@ def _cut(axes: list[Axis], values: NDArray[Any], cuts: dict[str, Interval[Floats
         f"The learned cut against {bare(axis.name)}",
         "Where the raw score is to be cut to keep the same fraction of the background at every "
         f"{bare(axis.name)}, as the model learned it{others}.",
-        plots.cut(middle, values, name=axis.name, score="raw score"),
+        plots.cut(middle, values, name=axis.name, score=raw),
         [Table.from_columns(axis.name, names[::step], columns)],
     )
 

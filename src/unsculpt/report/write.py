@@ -62,7 +62,7 @@ def write_report(
         sample_weight: event weights of either sign, one each if not given.
         event: the numbers that tell the folds of events to a `CrossFit`; without them it takes the
             events for new ones.
-        score_name: what the score is called.
+        score_name: what the score is called, in the title and on axes.
         names: what the attributes are called, with their units; as in the table if not given.
         bins: bins of the first attribute: number of equal bins across the background, or the edges.
         efficiency: the signal efficiency of the numbers and figures of one working point; without
@@ -106,7 +106,8 @@ def write_report(
         advance(0, title="Drawing")
         drawn = []
         for picture in chain(
-            pictures(events, efficiency), data_pictures(events, measured) if measured else []
+            pictures(events, efficiency, score_name),
+            data_pictures(events, measured) if measured else [],
         ):
             drawn.append(picture)
             advance(0, title=f"Drawing, {len(drawn)} done")

@@ -42,6 +42,21 @@ def test_the_error_falls_with_the_events_and_not_with_their_weight():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_weights_of_both_signs_do_not_blow_the_error_up():
+    """Fits on a learned scale may run away then; they are out of the mean, and of its error."""
+    toy = toys.tagger(32_000, 0, seed=9600)
+    sign = np.where(np.random.default_rng(9650).random(32_000) < 0.05, -1.0, 1.0)
+    every, net = (
+        us.SplineDecorrelator().fit(toy.score, toy.protected, sample_weight=weight)
+        for weight in (None, sign)
+    )
+    errors = [spline.uncertainty(toy.score, toy.protected) for spline in (every, net)]
+    plain, signed = (np.sqrt(np.mean(error**2)) for error in errors)
+    assert 0.9 < signed / plain < 1.5
+    assert net.variations(1)[0][0].share_ < 0.3
+
+
 def test_two_attributes_and_several_scores():
     toy = toys.two_attributes(400, 0, seed=1)
     scores = np.column_stack([toy.score, -toy.score])

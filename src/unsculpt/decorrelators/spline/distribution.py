@@ -52,6 +52,7 @@ MEMBERS = (
 # By how much more likely a fit must be to count e times as much. One would be Akaike's weights, but
 # the errors of the three are not the same, so a mean gains even where one is likelier.
 PATIENCE = 10
+LOST = 100  # so much less likely than another, a fit counts for nothing in the mean
 # A fit is held against its own counts in groups of bins that expect enough events above the
 # hardest cut.
 ENOUGH, MOST_GROUPS = 25, 50
@@ -218,9 +219,9 @@ def fit_distributions(
         curves: B-splines along an attribute, at most: few events cannot hold many.
     """
 
-    def fit(member: int) -> Distribution:
+    def fit(member: int, basis: str | None = None) -> Distribution:
         name, how = MEMBERS[member]
-        link, turn, penalty = bases[name]
+        link, turn, penalty = bases[basis or name]
         terms = terms_of(axes, how.within(curves))
         along = score_curves_at(levels, len(turn)) @ turn
         problem = Problem.pose(counts, noise, levels, axes, link, along, terms)
@@ -246,9 +247,23 @@ def fit_distributions(
         # With all functions of the score the fits to categories are the same.
         same = all(penalty is not None for _, _, penalty in bases.values())
         fits = list(pool.map(fit, range(1 if same else len(MEMBERS))))
+    fits = _compared(fits, counts / noise, levels, axes)
+    if counts.sum() < (1 - NEVER) * sizes.sum():
+        # Where weights cancel, a fit on a learned scale may run away. Its distance from the others
+        # would pass for an error of the map.
+        best = max(found.likelihood for found in fits)
+        lost = [found.likelihood < best - LOST and found.link is not LOGIT for found in fits]
+        fits = [fit(f.member, "logit") if out else f for f, out in zip(fits, lost, strict=True)]
+        fits = _compared(fits, counts / noise, levels, axes) if any(lost) else fits
+    return fits
+
+
+def _compared(
+    fits: Sequence[Distribution], counts: Floats, levels: Floats, axes: Sequence[Axis]
+) -> list[Distribution]:
+    """Return the fits with their likelihoods."""
     # One size of an event for all: else the fit that leaves more scatter would seem likelier.
-    dispersion = min(found.dispersion for found in fits)
-    counts = counts / (noise * dispersion)
+    counts = counts / min(found.dispersion for found in fits)
     return [replace(found, likelihood=_likelihood(found, counts, levels, axes)) for found in fits]
 
 
