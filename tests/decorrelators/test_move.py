@@ -113,6 +113,7 @@ def test_none_of_it_is_the_identity_to_the_last_bit(spline):
     scores = np.array([-0.0, 1e-300, 0.1, 55.5])
     moved = spline.move(scores, [0.1, 0.2, 0.3, 0.4], to=0.5, amount=0)
     assert moved.tobytes() == scores.tobytes()
+    assert not np.shares_memory(moved, scores)
 
 
 def test_scores_beyond_the_fit_move_as_far_as_its_ends(spline, toy):

@@ -91,7 +91,7 @@ class Moved(Decorrelator):
         columns, features, marked = self.decorrelator._check(scores, protected)
         place, nowhere = self._reference()
         if self.amount == 0:
-            return shaped(columns, marked | nowhere, scores)
+            return shaped(columns.copy(), marked | nowhere, scores)
         draws = None
         if self.seed is not None:
             draws = Draws.of_events(self.seed, columns, self.attributes_, protected)
