@@ -187,10 +187,13 @@ class Decorrelator(Model):
 
     def _elsewhere(self, to: Any, amount: float) -> Decorrelator:
         """Return the model whose `transform` is `move`."""
+        from unsculpt.decorrelators.common.reference import reference
         from unsculpt.decorrelators.move import Moved
 
         moved = Moved(self, to, amount)
         moved._check_parameters()
+        check_is_fitted(self)
+        reference(to, self.attributes_, None)  # refuses one that is none, before any file is read
         moved.source_ = self.source_
         return moved
 
