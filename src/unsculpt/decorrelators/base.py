@@ -26,6 +26,7 @@ from unsculpt.inputs import (
     Floats,
     Mask,
     check_fraction,
+    check_list,
     count_events,
     is_one_column,
     not_constant,
@@ -119,6 +120,7 @@ class Decorrelator(Model):
         An event of weight zero is none.
         """
         check_outside(self.outside)
+        check_list(getattr(self, "categorical", ()), "categorical")
         columns = score_columns(scores, name)
         given = len(columns)
         same_length(given, name, protected=count_events(protected))
