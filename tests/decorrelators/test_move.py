@@ -305,6 +305,17 @@ def test_a_score_of_a_few_values_stays_one(to):
         assert set(np.unique(moved)) == {0.0, 7.0}
 
 
+def test_it_knows_the_columns_of_the_files_that_its_decorrelator_knows(spline, tmp_path):
+    model = copy(spline)
+    model.source_ = {"score": ["tagger"], "protected": ["mass"]}
+    moved = us.Moved(model, to=0.5)
+    moved.save(tmp_path / "moved.unsculpt")
+    assert us.load(tmp_path / "moved.unsculpt").source_ == moved.source_ == model.source_
+    assert copy(moved).source_ == model.source_
+    for varied in moved.variations(1)[0]:
+        assert varied.source_ == model.source_
+
+
 def test_a_moved_one_is_not_moved_again(spline):
     with pytest.raises(ValueError, match=r"is a Moved already, to 0.5; move its decorrelator"):
         us.Moved(spline, to=0.5).move([0.1], [0.5], to=0.2)

@@ -196,7 +196,6 @@ class Decorrelator(Model):
         moved._check_parameters()
         check_is_fitted(self)
         reference(to, self.attributes_, None)  # refuses one that is none, before any file is read
-        moved.source_ = self.source_
         return moved
 
     def _nowhere(self, attributes: ProtectedAttributes, outside: Outside) -> bool:
