@@ -29,13 +29,34 @@ def test_regions_by_hand():
     assert found.predicted == 1
     assert found.predicted_error == pytest.approx(np.sqrt(1 + 1 + 3))
     assert found.ratio == 3
-    assert found.pull == pytest.approx(2 / np.sqrt(10))
+    # A's own error is that of one predicted event, with A's weights.
+    assert found.pull == pytest.approx(2 / np.sqrt(5 / 3 + 5))
 
 
 def test_independent_scores_close_within_their_error():
     pulls = [abcd.closure(*toy(seed)[::2], CUTS).pull for seed in range(100)]
     assert 55 <= np.sum(np.abs(pulls) < 1) <= 81  # 68 expected, with an error of 4.7
     assert np.std(pulls) == pytest.approx(1, abs=0.25)
+
+
+@pytest.mark.parametrize("sign", [0.0, 0.1])  # of the weights, how many are negative
+def test_few_events_in_a_are_no_sign_of_anything(sign):
+    """Two are expected in A. With its own error one draw in eight was three errors off."""
+    rng = np.random.default_rng(1)
+    pulls = []
+    for _ in range(300):
+        first, second, which = rng.uniform(size=(3, 10_000))
+        weight = np.where(which < sign, -1, 1)
+        pulls.append(abcd.closure(first, second, (0.98, 0.99), sample_weight=weight).pull)
+    assert np.std(pulls) == pytest.approx(1, abs=0.15)
+    assert np.mean(np.abs(pulls) > 3) < 0.03
+
+
+def test_none_in_a_have_the_error_of_the_prediction():
+    found = abcd.Regions(np.array([0.0, 20, 10, 100]), np.array([0.0, 20, 10, 100]))
+    assert found.observed_error == pytest.approx(np.sqrt(2))
+    assert found.ratio == 0
+    assert found.ratio_error == pytest.approx(np.sqrt(2) / 2)
 
 
 def test_raw_scores_do_not():

@@ -42,8 +42,8 @@ class Regions:
 
     @property
     def observed_error(self) -> float:
-        """The statistical error of `observed`."""
-        return float(np.sqrt(self.variances[0]))
+        """The statistical error of `observed`; of an empty A, that of what is predicted."""
+        return float(np.sqrt(self.variances[0])) or self._scatter
 
     @property
     def predicted(self) -> float:
@@ -71,9 +71,20 @@ class Regions:
 
     @property
     def pull(self) -> float:
-        """Observed minus predicted, divided by the error of the difference."""
+        """Observed minus predicted, divided by the error of the difference.
+
+        The error of A is that of what is predicted there: with its own an A of few events would be
+        far off, as none where two are expected has no error.
+        """
         apart = self.observed - self.predicted
-        return apart / float(np.hypot(self.observed_error, self.predicted_error))
+        return apart / float(np.hypot(self._scatter, self.predicted_error))
+
+    @property
+    def _scatter(self) -> float:
+        """By how much A scatters around its prediction, with the weights it has, or others have."""
+        which = slice(0, 1) if self.sums[0] > 0 else slice(1, 4)
+        weight = self.variances[which].sum() / self.sums[which].sum()
+        return float(np.sqrt(abs(self.predicted * weight)))
 
 
 def closure(
@@ -118,9 +129,9 @@ class ClosureMap:
     Attributes:
         first_cuts: cuts on the first score, (r,).
         second_cuts: cuts on the second score, (c,).
-        ratio: observed over predicted, (r, c); NaN where a region is empty.
+        ratio: observed over predicted, (r, c); NaN where B, C or D is empty.
         error: error of the ratio, (r, c).
-        pull: observed minus predicted, divided by the error of the difference, (r, c).
+        pull: observed minus predicted in errors of the difference, (r, c), as `Regions.pull`.
     """
 
     first_cuts: Floats

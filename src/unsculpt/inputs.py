@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -164,6 +165,12 @@ def protected_columns(protected: Any) -> tuple[list[str], list[NDArray[Any]]]:
 def are_names(names: list[str]) -> bool:
     """Return whether the columns were named, or only numbered by `protected_columns`."""
     return names != [UNNAMED] and names[0] != f"{UNNAMED}[:, 0]"
+
+
+def check_list(columns: Any, name: str) -> None:
+    """Refuse one name, whose letters would be taken for columns, and one position."""
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ValueError(f"{name} is {columns!r}; expected a list of columns, by name or position")
 
 
 def in_order_of(fitted: list[str], protected: Any) -> list[NDArray[Any]]:

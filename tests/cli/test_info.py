@@ -19,6 +19,19 @@ def test_in_words(unsculpt, model):
         assert words in answer.output
 
 
+def test_a_model_inside_another(unsculpt, model, tmp_path):
+    us.Moved(us.load(model), to=80.0, amount=0.5).save(tmp_path / "moved.unsculpt")
+    lines = unsculpt("info", tmp_path / "moved.unsculpt").output.splitlines()
+    words = [" ".join(line.split()) for line in lines]
+    assert words[0] == "kind Moved of SplineDecorrelator"
+    assert {"outside: clip", "amount: 0.5", "to: {'mass': 80.0}"} < set(words)
+    assert any(line.startswith("score tagger") for line in words)
+    assert not any("decorrelator:" in line for line in words)
+    us.load(model).then(us.load(model)).save(tmp_path / "chain.unsculpt")
+    answer = unsculpt("info", tmp_path / "chain.unsculpt").output
+    assert "steps: SplineDecorrelator, SplineDecorrelator" in answer
+
+
 def test_for_scripts(unsculpt, model):
     answer = json.loads(unsculpt("info", model, "--json").stdout)
     assert answer["kind"] == "SplineDecorrelator"

@@ -114,6 +114,7 @@ def test_bad_input(command, options, code, words, unsculpt, model, inside, save,
     answer = unsculpt(command, model, *files, "-o", output, *options)
     assert answer.exit_code == code
     assert words in " ".join(answer.stderr.replace("│", " ").split())
+    assert "a.parquet" not in answer.stderr  # the mistake is in no file
     assert not output.exists()
 
 

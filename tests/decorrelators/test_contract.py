@@ -285,6 +285,13 @@ class TestOutside:
         with pytest.raises(ValueError, match="outside is 'ignore'; expected 'clip', 'raise' or"):
             fit(kind, background("one"), "one", outside="ignore")
 
+    @pytest.mark.parametrize("which", ["mass", 0, None])
+    def test_one_category_is_a_list_too(self, kind, which):
+        if kind is us.DDTDecorrelator:
+            pytest.skip("takes no categories")
+        with pytest.raises(ValueError, match=f"categorical is {which!r}; expected a list of"):
+            fit(kind, background("one"), "one", categorical=which)
+
     def test_a_category_that_was_not_there(self, kind, case):
         if case != "mixed":
             pytest.skip("no categories here")

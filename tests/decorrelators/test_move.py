@@ -113,6 +113,7 @@ def test_none_of_it_is_the_identity_to_the_last_bit(spline):
     scores = np.array([-0.0, 1e-300, 0.1, 55.5])
     moved = spline.move(scores, [0.1, 0.2, 0.3, 0.4], to=0.5, amount=0)
     assert moved.tobytes() == scores.tobytes()
+    assert not np.shares_memory(moved, scores)
 
 
 def test_scores_beyond_the_fit_move_as_far_as_its_ends(spline, toy):
@@ -302,6 +303,17 @@ def test_a_score_of_a_few_values_stays_one(to):
     assert moved.mean() == pytest.approx(3.5, abs=0.15)
     if to == 0.5:
         assert set(np.unique(moved)) == {0.0, 7.0}
+
+
+def test_it_knows_the_columns_of_the_files_that_its_decorrelator_knows(spline, tmp_path):
+    model = copy(spline)
+    model.source_ = {"score": ["tagger"], "protected": ["mass"]}
+    moved = us.Moved(model, to=0.5)
+    moved.save(tmp_path / "moved.unsculpt")
+    assert us.load(tmp_path / "moved.unsculpt").source_ == moved.source_ == model.source_
+    assert copy(moved).source_ == model.source_
+    for varied in moved.variations(1)[0]:
+        assert varied.source_ == model.source_
 
 
 def test_a_moved_one_is_not_moved_again(spline):

@@ -203,6 +203,8 @@ def test_save_and_load(events, fitted, tmp_path):
     [
         (["mas"], None, r"protected names 'mas', but the table has \['tagger', 'mass'\]"),
         ([2], None, "protected names 2, but the table has"),
+        ("mass", None, "protected is 'mass'; expected a list of columns, by name or position"),
+        (1, None, "protected is 1; expected a list of columns"),
         ([], None, r"protected is \[\] of a table with 2 columns; expected at least one"),
         (["mass", "tagger"], None, "of a table with 2 columns; expected at least one"),
         (["mass"], 7, r"y has no 7, the label of background; it holds \[0, 1\]"),

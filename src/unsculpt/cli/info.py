@@ -86,26 +86,39 @@ def _print(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], console: C
 
     columns = metadata.get("columns") or {}
     folds = metadata.get("models", [])
-    one = folds[0] if folds else metadata
+    layers = _layers(metadata)
+    parameters: dict[str, Any] = {}
+    for layer in reversed(layers):
+        parameters |= {} if "models" in layer else layer["parameters"]
+    if steps := layers[-1].get("steps"):
+        parameters["steps"] = ", ".join(step["kind"] for step in steps)
+    parameters.pop("decorrelator", None)
     # The models of folds leave it to what holds them.
-    outside = {"outside": metadata["outside"]} if folds else {}
+    parameters |= {"outside": metadata["outside"]} if folds else {}
     size = sum(array.nbytes for array in arrays.values()) / 1e6
     rows = {
-        "kind": " of ".join(dict.fromkeys([metadata["kind"], one["kind"]])),
+        "kind": " of ".join(layer["kind"] for layer in layers),
         "written by": f"unsculpt {metadata['version']}, {size:.1f} MB",
         "score": _scores(arrays, columns.get("score")),
         "protected": _protected(metadata.get("protected", []), columns.get("protected")),
         **{role: columns.get(role) for role in ("selection", "background", "signal", "weight")},
         "folds": _folds(len(folds), columns.get("fold_by")),
         "fitted on": _fitted_on(columns),
-        "training": _listed(one.get("training", {})),
-        "parameters": _listed(one["parameters"] | outside),
+        "training": _listed(layers[-1].get("training", {})),
+        "parameters": _listed(parameters),
     }
     grid = Table.grid(padding=(0, 2))
     for name, text in rows.items():
         if text:
             grid.add_row(f"[bold]{name}[/bold]", escape(printable(str(text))))
     console.print(grid)
+
+
+def _layers(metadata: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a model and those it holds, one inside the other: of many alike the first."""
+    held = metadata.get("models") or metadata.get("variables")
+    held = held or [metadata[name] for name in ("decorrelator", "inner") if name in metadata]
+    return [metadata, *(_layers(held[0]) if held else [])]
 
 
 def _scores(arrays: dict[str, NDArray[Any]], names: list[str] | None) -> str:

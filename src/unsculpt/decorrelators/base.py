@@ -26,6 +26,7 @@ from unsculpt.inputs import (
     Floats,
     Mask,
     check_fraction,
+    check_list,
     count_events,
     is_one_column,
     not_constant,
@@ -120,6 +121,7 @@ class Decorrelator(Model):
         An event of weight zero is none.
         """
         check_outside(self.outside)
+        check_list(getattr(self, "categorical", ()), "categorical")
         columns = score_columns(scores, name)
         given = len(columns)
         same_length(given, name, protected=count_events(protected))
@@ -190,11 +192,13 @@ class Decorrelator(Model):
 
     def _elsewhere(self, to: Any, amount: float) -> Decorrelator:
         """Return the model whose `transform` is `move`."""
+        from unsculpt.decorrelators.common.reference import reference
         from unsculpt.decorrelators.move import Moved
 
         moved = Moved(self, to, amount)
         moved._check_parameters()
-        moved.source_ = self.source_
+        check_is_fitted(self)
+        reference(to, self.attributes_, None)  # refuses one that is none, before any file is read
         return moved
 
     def _nowhere(self, attributes: ProtectedAttributes, outside: Outside) -> bool:

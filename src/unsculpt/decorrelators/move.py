@@ -94,7 +94,7 @@ class Moved(Decorrelator):
         columns, features, marked = self.decorrelator._check(scores, protected)
         place, nowhere = self._reference()
         if self.amount == 0:
-            return shaped(columns, marked | nowhere, scores)
+            return shaped(columns.copy(), marked | nowhere, scores)
         draws = None
         if self.seed is not None:
             draws = Draws.of_events(self.seed, columns, self.attributes_, protected)
@@ -126,9 +126,7 @@ class Moved(Decorrelator):
         """Return what the variations of the decorrelator make of the scores."""
 
         def moved(model: Decorrelator) -> Moved:
-            other = Moved(model, self.to, self.amount, self.seed)
-            other.source_ = self.source_
-            return other
+            return Moved(model, self.to, self.amount, self.seed)
 
         return [(moved(up), moved(down)) for up, down in self.decorrelator.variations(n)]
 
@@ -146,6 +144,15 @@ class Moved(Decorrelator):
     def one_column_(self) -> bool:  # type: ignore[override]
         """Whether the fit had one score."""
         return bool(self.decorrelator.one_column_)
+
+    @property
+    def source_(self) -> Json | None:
+        """The columns of the files of the fit."""
+        return cast("Json | None", self.decorrelator.source_)
+
+    @source_.setter
+    def source_(self, source: Json | None) -> None:
+        self.decorrelator.source_ = source
 
     def _nowhere(self, attributes: ProtectedAttributes, outside: Outside) -> bool:
         return reference(self.to, attributes, outside)[1]

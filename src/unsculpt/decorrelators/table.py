@@ -16,6 +16,7 @@ from unsculpt.inputs import (
     Columns,
     Floats,
     as_array,
+    check_list,
     named_columns,
     same_length,
     weight_column,
@@ -72,6 +73,7 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
             y: (n,) labels, needed if `background` is one of them.
             sample_weight: (n,), negative weights included.
         """
+        check_list(self.protected, "protected")
         columns = self._columns(X, reset=True)
         where = [self._position(column) for column in self.protected]
         if not 0 < len(set(where)) < len(columns):
