@@ -385,6 +385,13 @@ def test_missing_whole_numbers_do_not_become_others(name, column, tmp_path, save
     assert not list(tmp_path.iterdir())
 
 
+def test_large_whole_numbers_lose_no_digits(tmp_path, save):
+    save(pa.table({"event": [2**53, None]}), "small.npz")
+    with pytest.raises(ValueError, match=r"1 of 2 whole numbers of one column are missing"):
+        save(pa.table({"event": [2**53 + 1, None]}), "large.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["small.npz"]
+
+
 @pytest.mark.parametrize("name", ["a.npz", "a.h5", "a.root"])
 def test_a_column_of_nothing_is_nan(name, save):
     back = read(save(pa.table({"mass": [1.0, 2.0], "nothing": [None, None]}), name))

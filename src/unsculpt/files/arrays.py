@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 # Columns that every table has, for those who ask for them: where an event was read.
@@ -52,6 +53,14 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
         column = column.cast(kind.value_type)
     if is_text(column.type):
         column = column.fill_null("")
+    if pa.types.is_integer(column.type) and column.null_count:
+        ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
+        if any(abs(end) > 2**53 for end in ends):  # not every one of those is a double
+            raise ValueError(
+                f"{column.null_count:,} of {len(column):,} whole numbers of one column are missing "
+                f"among others as large as {max(ends, key=abs)}, which would lose digits beside "
+                "NaN; repair them (Parquet, Arrow and CSV hold them as they are)"
+            )
     no_numbers = pa.types.is_null(kind) or pa.types.is_decimal(kind)
     if no_numbers or (pa.types.is_boolean(kind) and column.null_count):
         column = column.cast(pa.float64())
@@ -99,6 +108,19 @@ def widen(values: Any) -> Any:
     if values.dtype.kind in "iu" and values.dtype != np.uint64:
         return values.astype(np.int64, copy=False)
     return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values
+
+
+def signed(value: Any) -> Any:
+    """Return unsigned numbers as such that may be negative, and anything else as it is."""
+    flat = value
+    if is_awkward(value):
+        import awkward as ak
+
+        flat = ak.to_numpy(ak.flatten(value, axis=None))
+    if getattr(flat, "dtype", None) != np.uint64:
+        return value
+    dtype = np.int64 if flat.max(initial=0) < 2**63 else np.float64
+    return ak.values_astype(value, dtype) if flat is not value else value.astype(dtype)
 
 
 def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:

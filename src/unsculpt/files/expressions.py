@@ -174,6 +174,8 @@ class _Parser:
 
     def compile(self, node: ast.expr) -> Compiled:
         match node:
+            case ast.Constant(value=int() as value) if value >= 2**64:
+                raise self.error("a whole number is beyond 2**64; write it as in 1e20")
             case ast.Constant(value=bool() | int() | float() | str() as value):
                 return lambda rows: value
             case ast.Name() | ast.Attribute():
@@ -228,7 +230,7 @@ class _Parser:
                 ast.In() | ast.NotIn(),
                 ast.Tuple(elements) | ast.List(elements) | ast.Set(elements),
             ):
-                if not all(isinstance(element, ast.Constant) for element in elements):
+                if not elements or not all(map(_is_constant, elements)):
                     raise self.error("'in' takes numbers or text, as in label in (1, 2)")
                 any_of = [self.compared(left, ast.Eq(), element) for element in elements]
                 negate = isinstance(op, ast.NotIn)
@@ -303,6 +305,11 @@ class _Parser:
             return f"; did you mean {close[0]!r}?"
         some = ", ".join(list(names)[:20]) or "none"
         return f"; there are {some}" + (" and more" if len(names) > 20 else "")
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Return whether this is a number, -1 for one, or text."""
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
 
 
 def _is_condition(value: Any) -> bool:
