@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from unsculpt.files import parse
+from unsculpt.files.arrays import side_by_side
 
 N = 200
 RNG = np.random.default_rng(0)
@@ -278,3 +279,27 @@ def test_lists_that_do_not_fit_together():
     table = pa.table({"a": [[1.0, 2.0]], "b": [[1.0]]})
     with pytest.raises(ValueError, match="'a > b' cannot be computed"):
         value("a > b", table)
+
+
+def test_lists_and_records_that_are_no_conditions_are_said_to_be_none():
+    table = pa.table(
+        {
+            "jets": pa.array([[{"pt": 1.0, "name": "b"}], []]),
+            "long": pa.array([[1.0, 2.0], None]),
+            "short": pa.array([[1.0], []]),
+        }
+    )
+    with pytest.raises(ValueError, match="expected a condition"):
+        parse("jets", table.column_names).holds(table)
+    for mistake in ("long - short", "long - 9223372036854775808", "arctan2('a', 'b')"):
+        with pytest.raises(ValueError, match="cannot be computed"):
+            value(mistake, table)
+    with pytest.raises(ValueError, match="differ in length among the columns"):
+        side_by_side([value(name, table) for name in ("long", "short")])
+
+
+def test_lists_of_text_may_miss_some():
+    table = pa.table({"tags": [["a", None], None, ["b"]]})
+    (words,), counts = side_by_side([value("tags", table)])
+    assert words.tolist() == ["a", "", "b"]
+    assert counts.tolist() == [2, 0, 1]

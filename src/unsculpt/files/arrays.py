@@ -78,7 +78,7 @@ def to_awkward(column: pa.ChunkedArray) -> Any:
         return ak.from_numpy(to_numpy(column))
     try:
         array = ak.from_arrow(column)
-    except NotImplementedError:
+    except (NotImplementedError, KeyError):
         raise ValueError(
             f"awkward cannot hold a column of {column.type}; expected numbers, text, lists or "
             "records"
@@ -86,7 +86,19 @@ def to_awkward(column: pa.ChunkedArray) -> Any:
     if pa.types.is_struct(column.type):
         return array
     array = ak.fill_none(array, [], axis=0)
-    return array if array.fields else ak.fill_none(array, np.nan, axis=-1)
+    if array.fields:
+        return array
+    kind = column.type
+    while pa.types.is_nested(kind):
+        kind = kind.value_type
+    nothing: Any = "" if is_text(kind) else np.nan
+    if pa.types.is_floating(kind):
+        nothing = kind.to_pandas_dtype()(np.nan)
+    elif (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) and not ak.any(
+        ak.is_none(array, axis=-1), axis=None
+    ):
+        nothing = kind.to_pandas_dtype()(0)  # of their type; NaN would make fractions of them
+    return ak.fill_none(array, nothing, axis=-1)
 
 
 def to_compute(column: pa.ChunkedArray) -> Any:
@@ -136,7 +148,7 @@ def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:
 
     try:
         together = ak.broadcast_arrays(*values)
-    except ValueError:
+    except (ValueError, KeyError):  # awkward looks up what it would do, and has nothing for that
         raise ValueError("the lists of an event differ in length among the columns") from None
     if any(array.fields or array.ndim != 2 for array in together):
         raise ValueError("a column holds records or lists of lists; expected numbers or lists")

@@ -101,9 +101,9 @@ class Expression:
         with np.errstate(all="ignore"):  # log(0) is what it is; who reads it decides on NaN
             try:
                 value = self._compute(rows)
-            except ExpressionError:
+            except (ExpressionError, MemoryError):
                 raise
-            except (TypeError, ArithmeticError, ValueError, AssertionError) as error:
+            except Exception as error:  # what NumPy and awkward cannot do shows as anything
                 text = [name for name in self.columns if is_text(rows.table[name].type)]
                 # awkward has no words for a text beside lists of numbers.
                 what = (
@@ -316,6 +316,8 @@ def _is_condition(value: Any) -> bool:
     if is_awkward(value):
         import awkward as ak
 
+        if value.fields:
+            return False
         value = ak.flatten(value, axis=None)
     return bool(np.asarray(value).dtype == bool)
 

@@ -83,14 +83,14 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
             columns[group] = ak.zip(fields, depth_limit=2) if members != [group] else fields[group]
         return columns
 
-    empty = arrays(schema.empty_table())
     with uproot.recreate(path, compression=COMPRESSION) as file:
         try:
+            empty = arrays(schema.empty_table())
             if ntuple:
                 tree = file.mkrntuple(name, ak.Array(empty).layout.form)
             else:
                 tree = file.mktree(name, {key: a.type.content for key, a in empty.items()})
-        except (TypeError, ValueError, NotImplementedError) as error:
+        except (TypeError, ValueError, KeyError, NotImplementedError) as error:
             raise ValueError(f"ROOT cannot hold these columns: {error}") from None
         yield lambda table: tree.extend(ak.Array(arrays(table)) if ntuple else arrays(table))
 
