@@ -1,5 +1,7 @@
 """Files behind URLs: a server here, fsspec's memory, and packages that are missing."""
 
+from http.server import SimpleHTTPRequestHandler
+
 import fsspec
 import numpy as np
 import pyarrow as pa
@@ -37,6 +39,13 @@ def test_a_tree_on_a_server(server, flat, save):
     assert stream.locations[0].inside == "Jets"
     with pytest.raises(ValueError, match="has no tree 'Muons'; it has Jets"):
         files.scan(f"{server}/events.root:Muons")
+
+
+@pytest.mark.parametrize("rows", [10, 30_000])
+def test_a_server_that_gives_whole_files_only(rows, serve, save, tmp_path):
+    save(pa.table({"mass": np.random.default_rng(0).normal(size=rows)}), "events.root")
+    with pytest.raises(ValueError, match=r"its server gives? (no )?parts of files\?"):
+        files.scan(f"{serve(tmp_path, SimpleHTTPRequestHandler)}/events.root")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "root"])

@@ -121,7 +121,8 @@ def reading(location: Location) -> Iterator[None]:
         if isinstance(error, ValueError) and str(location.path) in str(error):
             raise
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{location} cannot be read: {reason}; is it whole?") from None
+        parts = isinstance(location.path, Remote) * ", and does its server give parts of files"
+        raise ValueError(f"{location} cannot be read: {reason}; is it whole{parts}?") from None
 
 
 @contextmanager

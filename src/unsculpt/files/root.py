@@ -55,7 +55,9 @@ def source(path: AnyPath, inside: str) -> RootSource:
     with _open(path) as file:
         trees = {n: kind for n, kind in file.classnames(cycle=False).items() if kind in TREES}
         if not trees:
-            raise ValueError(f"{path} has no trees")
+            # uproot takes the whole file for the part that it asked for.
+            perhaps = "" if isinstance(path, Path) else ", or its server gives no parts of files"
+            raise ValueError(f"{path} has no trees{perhaps}")
         if inside and inside not in trees:
             raise ValueError(f"{path} has no tree {inside!r}; it has {', '.join(trees)}")
         if not inside and len(trees) != 1:
