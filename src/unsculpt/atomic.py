@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 _drafts: set[Path] = set()
+_folders: set[Path] = set()  # that processes which this one started write into
 _changing = Lock()  # held while a draft comes or takes its place
 
 
@@ -27,7 +28,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         raise ValueError(f"{name} is not a file but a device or a folder; write to another name")
     # The ending stays: some writers choose the format by it.
-    draft = path.with_name(f".{path.stem}-{os.urandom(8).hex()}{path.suffix}")
+    draft = path.with_name(f".{path.stem}-{os.getpid()}-{os.urandom(8).hex()}{path.suffix}")
     try:
         with _changing:
             _drafts.add(draft)
@@ -45,9 +46,35 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 def abandon_drafts() -> None:
     """Remove what is half written, for a process about to end: from now on no file can change."""
     _changing.acquire()
-    for draft in list(_drafts):
+    for draft in [*_drafts, *_of_children()]:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def children_write_into(folder: Path) -> None:
+    """Remember where processes that this one started write, as it has to tidy up behind them."""
+    _folders.add(folder)
+
+
+def _of_children() -> list[Path]:
+    """End the processes that write for this one; return the drafts they leave."""
+    if not _folders:
+        return []
+    import logging
+    from multiprocessing import active_children
+
+    logging.disable()  # Dask would say that it starts them again
+    children = active_children()
+    for child in children:
+        child.kill()
+    for child in children:
+        child.join(1)
+    return [
+        draft
+        for folder in _folders
+        for child in children
+        for draft in folder.glob(f".*-{child.pid}-*")
+    ]
 
 
 def keep_inputs(output: str | os.PathLike[str], *inputs: str | os.PathLike[str]) -> None:
