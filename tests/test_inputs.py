@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from unsculpt.inputs import column, in_order_of, numbers, protected_columns, score_columns
@@ -25,6 +26,11 @@ from unsculpt.inputs import column, in_order_of, numbers, protected_columns, sco
 def test_what_is_no_number(values, message):
     with pytest.raises(ValueError, match=message):
         numbers(values, "x")
+
+
+def test_a_lazy_table_holds_no_events():
+    with pytest.raises(ValueError, match="a LazyFrame holds no events yet; collect"):
+        protected_columns(pl.LazyFrame({"mass": [80.0]}))
 
 
 def test_no_events_are_fine():

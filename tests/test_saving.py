@@ -5,9 +5,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import unsculpt as us
+from unsculpt.cli import app
 from unsculpt.decorrelators.base import methods
+from unsculpt.model_files import read_model, write_model
 
 FOLDER = Path(__file__).parent / "files-of-0.1.0"
 
@@ -57,3 +60,17 @@ def test_a_class_that_nobody_has_imported(tmp_path):
     del us.saving.MODELS["Mine"]
     with pytest.raises(ValueError, match=r"holds a 'Mine'; this unsculpt knows .*import its"):
         us.load(tmp_path / "mine.unsculpt")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"parameters": 0}, {"columns": True}, {"protected": [{"name": "mass", "range": []}]}]
+)
+def test_a_file_of_another_shape_is_no_traceback(wrong, tmp_path):
+    path = tmp_path / "ddt.unsculpt"
+    us.DDTDecorrelator().fit(range(10), range(10)).save(path)
+    arrays, metadata = read_model(path)
+    write_model(path, arrays, metadata | wrong)
+    for command in (["info", path], ["apply", path, "a.csv", "-o", tmp_path / "b.csv"]):
+        done = CliRunner().invoke(app, [str(word) for word in command])
+        assert done.exit_code == 1
+        assert done.stderr.startswith("Error: ")

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
-_folders: set[Path] = set()  # of drafts
-_changing = Lock()  # held while a folder comes or goes, or a draft takes its place
+_drafts: set[Path] = set()  # the hidden folders they are written in
+_shared: set[Path] = set()  # folders that processes which this one started write into
+_changing = Lock()  # held while a draft comes or takes its place
 TRIES = 10
 
 
@@ -28,11 +29,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         )
     if path.exists() and not path.is_file():
         raise ValueError(f"{name} is not a file but a device or a folder; write to another name")
-    folder = path.with_name(f".{path.stem}-{os.urandom(8).hex()}")
+    folder = path.with_name(f".{path.stem}-{os.getpid()}-{os.urandom(8).hex()}")
     draft = folder / path.name  # the ending stays: some writers choose the format by it
     try:
         with _changing:
-            _folders.add(folder)
+            _drafts.add(folder)
             folder.mkdir()
         yield draft
         with open(draft, "rb") as file:
@@ -42,17 +43,43 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with _changing:  # who is stopped waits here, and has no time to complain of a lost draft
             shutil.rmtree(folder, ignore_errors=True)
-            _folders.discard(folder)
+            _drafts.discard(folder)
 
 
 def abandon_drafts() -> None:
     """Remove what is half written, for a process about to end: from now on no file can change."""
     _changing.acquire()
-    for folder in list(_folders):
+    for folder in [*_drafts, *_of_children()]:
         # A thread may be starting its draft. Once the folder is gone, none can.
         for _ in range(TRIES):
             if folder.exists():
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def children_write_into(folder: Path) -> None:
+    """Remember where processes that this one started write, as it has to tidy up behind them."""
+    _shared.add(folder)
+
+
+def _of_children() -> list[Path]:
+    """End the processes that write for this one; return the folders of their drafts."""
+    if not _shared:
+        return []
+    import logging
+    from multiprocessing import active_children
+
+    logging.disable()  # Dask would say that it starts them again
+    children = active_children()
+    for child in children:
+        child.kill()
+    for child in children:
+        child.join(1)
+    return [
+        draft
+        for folder in _shared
+        for child in children
+        for draft in folder.glob(f".*-{child.pid}-*")
+    ]
 
 
 def keep_inputs(output: str | os.PathLike[str], *inputs: str | os.PathLike[str]) -> None:

@@ -126,6 +126,8 @@ def named_columns(table: Any) -> dict[str, Any] | None:
     Knows DataFrames of pandas and polars, tables of pyarrow, datasets of xarray, records of awkward
     and NumPy, and plain dictionaries.
     """
+    if hasattr(type(table), "collect"):
+        raise ValueError(f"a {type(table).__name__} holds no events yet; collect() it first")
     if isinstance(table, dict):
         names: Any = list(table)
     else:

@@ -103,7 +103,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     arrays, metadata = read_model(path)
     try:
         return unpacked(arrays, metadata)
-    except (KeyError, TypeError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{path} is incomplete or of another version ({error}); write it again with save"
         ) from None

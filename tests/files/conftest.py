@@ -105,8 +105,8 @@ class Ranges(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serving(folder):
-    handler = partial(Ranges, directory=str(folder))
+def serving(folder, kind):
+    handler = partial(kind, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
         threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{http.server_port}"
@@ -118,4 +118,4 @@ def serve():
     """Serve a folder until the test ends; give its URL."""
     pytest.importorskip("aiohttp")
     with ExitStack() as servers:
-        yield lambda folder: servers.enter_context(serving(folder))
+        yield lambda folder, kind=Ranges: servers.enter_context(serving(folder, kind))

@@ -32,6 +32,12 @@ def test_adds_a_column_and_keeps_the_others(name, output, product, flat, save, t
     assert done.files == [str(tmp_path / output)]
 
 
+def test_a_link_to_itself_is_replaced(product, flat, save, tmp_path):
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    apply(product, scan(save(flat, "a.csv")), tmp_path / "loop.csv")
+    assert len(read(tmp_path / "loop.csv")) == 10
+
+
 @pytest.mark.parametrize("name", ["a.root", "a.parquet", "a.arrow"])
 def test_lists_come_back_with_their_offsets(name, product, jets, save, tmp_path):
     output = tmp_path / f"out-{name}"

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -153,6 +155,22 @@ def test_a_killed_worker_loses_nothing(client, folder, stream, tmp_path):
     for file in want.files:
         name = Path(file).name
         assert (tmp_path / "there" / name).read_bytes() == Path(file).read_bytes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_stopped_tidies_up_behind_its_workers(number, folder, tmp_path):
+    there = tmp_path / "there"
+    command = [sys.executable, "-m", "unsculpt", "apply", folder / "model.unsculpt"]
+    command += [folder / "run*.parquet", "-o", f"{there}/", "--workers", "2"]
+    with subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE) as running:
+        while not list(there.glob(".*")):
+            assert running.poll() is None
+            time.sleep(0.001)
+        running.send_signal(number)
+        assert running.stderr.read() == b"interrupted\n"
+    assert running.returncode == 128 + number
+    time.sleep(1)  # in which a worker that lives on would write
+    assert not list(there.glob(".*"))
 
 
 def test_what_is_wrong_with_a_file_is_said_here(client, folder, stream, tmp_path):

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from unsculpt.files import parse
+from unsculpt.files.arrays import side_by_side
 
 N = 200
 RNG = np.random.default_rng(0)
@@ -66,6 +67,8 @@ def test_numpy_says_the_same(text):
         ("label in (1, 2)", lambda c: np.isin(c["label"], [1, 2])),
         ("label not in [1, 2]", lambda c: ~np.isin(c["label"], [1, 2])),
         ("name == 'qcd'", lambda c: c["name"] == "qcd"),
+        ("mass - 100 in (-1, 1.5)", lambda c: np.isin(c["mass"] - 100, [-1, 1.5])),
+        ("-1 * label in (-1, +2)", lambda c: c["label"] == 1),
         ('name in ("w", "top")', lambda c: c["name"] != "qcd"),
         ("min(mass, 100, pt)", lambda c: np.minimum(c["mass"], 100)),
         ("max(mass, 100)", lambda c: np.maximum(c["mass"], 100)),
@@ -106,6 +109,8 @@ def test_in_words(text, expected):
         ("name + 1", "'name \\+ 1' cannot be computed"),
         ("1 / 0 + mass in mass", "is not allowed"),
         ("mass in (pt, 1)", "'in' takes numbers or text"),
+        ("mass in ()", "'in' takes numbers or text"),
+        ("label > 99999999999999999999", "a whole number is beyond 2\\*\\*64"),
         ("mass is 1", "is not allowed"),
         ("jet pt", "this is no column"),
         ("jet pt [GeV] > 3", "a name that is no word goes between backticks: `jet pt [GeV]`"),
@@ -234,6 +239,31 @@ def test_powers_of_whole_numbers_neither_wrap_nor_refuse():
     np.testing.assert_allclose(value("n ** 20", table), [1, 2**20, 1e60])
 
 
+def test_unsigned_numbers_have_a_sign_when_they_need_one():
+    table = pa.table({"n": np.array([3, 7], np.uint64), "huge": np.array([1, 2**64 - 1], "u8")})
+    assert value("n - 5", table).tolist() == [-2, 2]
+    assert value("5 - n", table).tolist() == [2, -2]
+    assert value("-n", table).tolist() == [-3, -7]
+    assert value("huge - 5", table).tolist() == [-4, 2.0**64]
+    assert value("huge == 18446744073709551615", table).tolist() == [False, True]
+    lists = pa.table({"n": pa.array([[3], []], pa.list_(pa.uint64()))})
+    assert value("n - 5", lists).tolist() == [[-2], []]
+
+
+def test_division_by_zero_has_no_answer_for_whole_numbers_either():
+    table = pa.table({"n": [5, -5], "zero": [0, 0]})
+    assert value("n // zero", table).tolist() == [np.inf, -np.inf]
+    assert np.isnan(value("n % zero", table)).all()
+    assert value("n // 2", table).dtype == np.int64
+
+
+def test_large_whole_numbers_lose_no_digits_beside_missing_ones():
+    table = pa.table({"event": [2**60 + 1, None], "few": [4, None]})
+    with pytest.raises(ValueError, match=r"1 of 2 .* as large as 1152921504606846977"):
+        value("event == 1152921504606846976", table)
+    assert value("few == 4", table).tolist() == [True, False]
+
+
 def test_text_is_not_repeated():
     with pytest.raises(ValueError, match="cannot be computed: text cannot be multiplied"):
         value("'a' * 3000000000")
@@ -249,3 +279,27 @@ def test_lists_that_do_not_fit_together():
     table = pa.table({"a": [[1.0, 2.0]], "b": [[1.0]]})
     with pytest.raises(ValueError, match="'a > b' cannot be computed"):
         value("a > b", table)
+
+
+def test_lists_and_records_that_are_no_conditions_are_said_to_be_none():
+    table = pa.table(
+        {
+            "jets": pa.array([[{"pt": 1.0, "name": "b"}], []]),
+            "long": pa.array([[1.0, 2.0], None]),
+            "short": pa.array([[1.0], []]),
+        }
+    )
+    with pytest.raises(ValueError, match="expected a condition"):
+        parse("jets", table.column_names).holds(table)
+    for mistake in ("long - short", "long - 9223372036854775808", "arctan2('a', 'b')"):
+        with pytest.raises(ValueError, match="cannot be computed"):
+            value(mistake, table)
+    with pytest.raises(ValueError, match="differ in length among the columns"):
+        side_by_side([value(name, table) for name in ("long", "short")])
+
+
+def test_lists_of_text_may_miss_some():
+    table = pa.table({"tags": [["a", None], None, ["b"]]})
+    (words,), counts = side_by_side([value("tags", table)])
+    assert words.tolist() == ["a", "", "b"]
+    assert counts.tolist() == [2, 0, 1]

@@ -385,6 +385,50 @@ def test_missing_whole_numbers_do_not_become_others(name, column, tmp_path, save
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("kind", [b"TTree", b"ROOT::RNTuple"])
+def test_lists_that_could_miss_values_keep_their_type_in_root(kind, save):
+    lists = {
+        "counts": pa.array([[1, 2], [], [3]], pa.list_(pa.int32())),
+        "ids": pa.array([[2**64 - 1], [], []], pa.list_(pa.uint64())),
+        "good": pa.array([[True], None, [False]]),
+        "pt": pa.array([[0.5, None], None, [2.0]], pa.list_(pa.float32())),
+    }
+    path = save(pa.table(lists).replace_schema_metadata({b"unsculpt.kind": kind}), "a.root")
+    back = uproot.open(path)["Events"].arrays(list(lists))
+    kinds = {name: back[name].type.content.content.primitive for name in lists}
+    assert kinds == {"counts": "int32", "ids": "uint64", "good": "bool", "pt": "float32"}
+    assert back["ids"].tolist() == [[2**64 - 1], [], []]
+
+
+@pytest.mark.parametrize("kind", [b"TTree", b"ROOT::RNTuple"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[1]], pa.list_(pa.timestamp("s"))),
+        pa.array([[b"a"]]),
+        pa.array([["a"]]).cast(pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+        pa.array([{"a": [1]}]),
+    ],
+)
+def test_what_root_cannot_hold_is_said(kind, column, save):
+    table = pa.table({"odd": column}).replace_schema_metadata({b"unsculpt.kind": kind})
+    with pytest.raises(ValueError, match=r"ROOT cannot hold|not compatible"):
+        save(table, "a.root")
+
+
+def test_arrays_of_text_are_read_from_hdf5(save):
+    kind = pa.list_(pa.string(), 2)
+    back = read(save(pa.table({"names": pa.array([["a", "b"], ["c", "d"]], kind)}), "a.h5"))
+    assert back["names"].to_pylist() == [["a", "b"], ["c", "d"]]
+
+
+def test_large_whole_numbers_lose_no_digits(tmp_path, save):
+    save(pa.table({"event": [2**53, None]}), "small.npz")
+    with pytest.raises(ValueError, match=r"1 of 2 whole numbers of one column are missing"):
+        save(pa.table({"event": [2**53 + 1, None]}), "large.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["small.npz"]
+
+
 @pytest.mark.parametrize("name", ["a.npz", "a.h5", "a.root"])
 def test_a_column_of_nothing_is_nan(name, save):
     back = read(save(pa.table({"mass": [1.0, 2.0], "nothing": [None, None]}), name))

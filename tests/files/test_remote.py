@@ -1,9 +1,12 @@
 """Files behind URLs: a server here, fsspec's memory, and packages that are missing."""
 
+from http.server import SimpleHTTPRequestHandler
+
 import fsspec
 import numpy as np
 import pyarrow as pa
 import pytest
+import uproot
 
 from unsculpt import files
 from unsculpt.files.location import Location, locate
@@ -37,6 +40,15 @@ def test_a_tree_on_a_server(server, flat, save):
     assert stream.locations[0].inside == "Jets"
     with pytest.raises(ValueError, match="has no tree 'Muons'; it has Jets"):
         files.scan(f"{server}/events.root:Muons")
+
+
+@pytest.mark.parametrize("trees", [1, 2])
+def test_a_server_that_gives_whole_files_only(trees, serve, tmp_path):
+    with uproot.recreate(tmp_path / "events.root") as file:
+        for i in range(trees):
+            file[f"tree{i}"] = {name: np.random.default_rng(i).normal(size=1000) for name in "abc"}
+    with pytest.raises(ValueError, match=r"its server gives? (no )?parts of files"):
+        files.scan(f"{serve(tmp_path, SimpleHTTPRequestHandler)}/events.root")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "root"])

@@ -61,6 +61,12 @@ def test_a_file_counts_once(tmp_path):
             locate(*names)
 
 
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(ValueError, match=r"a.csv is a pipe or a device"):
+        scan(tmp_path / "a.csv")
+
+
 def test_many_files_are_one_stream(flat, save, tmp_path):
     save(flat[:3], "1.parquet"), save(flat[3:], "2.root"), save(flat, "3.npz")
     stream = scan(tmp_path / "1.parquet", tmp_path / "2.root", tmp_path / "3.npz")

@@ -51,7 +51,7 @@ def info(
             return
         try:
             _print(arrays, metadata, Console(quiet=quiet))
-        except (KeyError, TypeError) as error:
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"{model} is incomplete or of another version ({error})") from None
 
 

@@ -332,9 +332,14 @@ def targets(events: Stream, output: str | os.PathLike[str]) -> list[tuple[Stream
             (Stream([location], [source]), Location(folder / location.path.name, location.inside))
             for location, source in zip(events.locations, events.sources, strict=True)
         ]
-    for path, times in Counter(target.path.resolve() for _, target in pairs).items():
+    for path, times in Counter(_real(target) for _, target in pairs).items():
         if path in inputs:
             raise ValueError(f"{path} is read from; write to another file or folder")
         if times > 1:
             raise ValueError(f"{times} of the files are called {path.name}; write one at a time")
     return pairs
+
+
+def _real(target: Location) -> Path:
+    """Return the file that a name leads to; unlike `resolve`, also of a link to itself."""
+    return Path(os.path.realpath(target.path))

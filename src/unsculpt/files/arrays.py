@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 # Columns that every table has, for those who ask for them: where an event was read.
@@ -52,6 +53,14 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
         column = column.cast(kind.value_type)
     if is_text(column.type):
         column = column.fill_null("")
+    if pa.types.is_integer(column.type) and column.null_count:
+        ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
+        if any(abs(end) > 2**53 for end in ends):  # not every one of those is a double
+            raise ValueError(
+                f"{column.null_count:,} of {len(column):,} whole numbers of one column are missing "
+                f"among others as large as {max(ends, key=abs)}, which would lose digits beside "
+                "NaN; repair them (Parquet, Arrow and CSV hold them as they are)"
+            )
     no_numbers = pa.types.is_null(kind) or pa.types.is_decimal(kind)
     if no_numbers or (pa.types.is_boolean(kind) and column.null_count):
         column = column.cast(pa.float64())
@@ -69,7 +78,7 @@ def to_awkward(column: pa.ChunkedArray) -> Any:
         return ak.from_numpy(to_numpy(column))
     try:
         array = ak.from_arrow(column)
-    except NotImplementedError:
+    except (NotImplementedError, KeyError):
         raise ValueError(
             f"awkward cannot hold a column of {column.type}; expected numbers, text, lists or "
             "records"
@@ -77,7 +86,19 @@ def to_awkward(column: pa.ChunkedArray) -> Any:
     if pa.types.is_struct(column.type):
         return array
     array = ak.fill_none(array, [], axis=0)
-    return array if array.fields else ak.fill_none(array, np.nan, axis=-1)
+    if array.fields:
+        return array
+    kind = column.type
+    while pa.types.is_nested(kind):
+        kind = kind.value_type
+    nothing: Any = "" if is_text(kind) else np.nan
+    if pa.types.is_floating(kind):
+        nothing = kind.to_pandas_dtype()(np.nan)
+    elif (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) and not ak.any(
+        ak.is_none(array, axis=-1), axis=None
+    ):
+        nothing = kind.to_pandas_dtype()(0)  # of their type; NaN would make fractions of them
+    return ak.fill_none(array, nothing, axis=-1)
 
 
 def to_compute(column: pa.ChunkedArray) -> Any:
@@ -101,6 +122,19 @@ def widen(values: Any) -> Any:
     return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values
 
 
+def signed(value: Any) -> Any:
+    """Return unsigned numbers as such that may be negative, and anything else as it is."""
+    flat = value
+    if is_awkward(value):
+        import awkward as ak
+
+        flat = ak.to_numpy(ak.flatten(value, axis=None))
+    if getattr(flat, "dtype", None) != np.uint64:
+        return value
+    dtype = np.int64 if flat.max(initial=0) < 2**63 else np.float64
+    return ak.values_astype(value, dtype) if flat is not value else value.astype(dtype)
+
+
 def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:
     """Return columns as flat arrays of one length, and the lengths of the lists if there are any.
 
@@ -114,7 +148,7 @@ def side_by_side(values: Sequence[Any]) -> tuple[list[NDArray[Any]], Any]:
 
     try:
         together = ak.broadcast_arrays(*values)
-    except ValueError:
+    except (ValueError, KeyError):  # awkward looks up what it would do, and has nothing for that
         raise ValueError("the lists of an event differ in length among the columns") from None
     if any(array.fields or array.ndim != 2 for array in together):
         raise ValueError("a column holds records or lists of lists; expected numbers or lists")

@@ -17,6 +17,7 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from unsculpt.atomic import children_write_into
 from unsculpt.files.apply import Applied, targets
 from unsculpt.files.apply import apply as apply_here
 from unsculpt.files.location import Location
@@ -144,6 +145,7 @@ def apply(
         _loaded(model).variations(options["variations"])  # refuses where there are none
     folder.mkdir(exist_ok=True)
     targets(events, folder)  # refuses names that clash
+    children_write_into(folder)
     parts = _on_files(
         client, _applied, events, advance, str(Path(model).resolve()), f"{folder}/", options
     )

@@ -103,9 +103,9 @@ class Expression:
         with np.errstate(all="ignore"):  # log(0) is what it is; who reads it decides on NaN
             try:
                 value = self._compute(rows)
-            except ExpressionError:
+            except (ExpressionError, MemoryError):
                 raise
-            except (TypeError, ArithmeticError, ValueError, AssertionError) as error:
+            except Exception as error:  # what NumPy and awkward cannot do shows as anything
                 text = [name for name in self.columns if is_text(rows.table[name].type)]
                 # awkward has no words for a text beside lists of numbers.
                 what = (
@@ -176,6 +176,8 @@ class _Parser:
 
     def compile(self, node: ast.expr) -> Compiled:
         match node:
+            case ast.Constant(value=int() as value) if value >= 2**64:
+                raise self.error("a whole number is beyond 2**64; write it as in 1e20")
             case ast.Constant(value=bool() | int() | float() | str() as value):
                 return lambda rows: value
             case ast.Name() | ast.Attribute():
@@ -230,7 +232,7 @@ class _Parser:
                 ast.In() | ast.NotIn(),
                 ast.Tuple(elements) | ast.List(elements) | ast.Set(elements),
             ):
-                if not all(isinstance(element, ast.Constant) for element in elements):
+                if not elements or not all(map(_is_constant, elements)):
                     raise self.error("'in' takes numbers or text, as in label in (1, 2)")
                 any_of = [self.compared(left, ast.Eq(), element) for element in elements]
                 negate = isinstance(op, ast.NotIn)
@@ -307,10 +309,17 @@ class _Parser:
         return f"; there are {some}" + (" and more" if len(names) > 20 else "")
 
 
+def _is_constant(node: ast.expr) -> bool:
+    """Return whether this is a number, -1 for one, or text."""
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
+
+
 def _is_condition(value: Any) -> bool:
     if is_awkward(value):
         import awkward as ak
 
+        if value.fields:
+            return False
         value = ak.flatten(value, axis=None)
     return bool(np.asarray(value).dtype == bool)
 

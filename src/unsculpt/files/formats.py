@@ -92,6 +92,12 @@ class Format(Protocol):
 
 def open_source(location: Location) -> Source:
     """Look into a file, in the format its name ends in."""
+    path = location.path
+    if isinstance(path, Path) and path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(
+            f"{path} is a pipe or a device, and files are read more than once; write what comes "
+            "from it to a file first"
+        )
     with reading(location):
         source: Source = format_of(location).source(location.path, location.inside)
     twice = [name for name, times in Counter(source.columns).items() if times > 1]
@@ -115,7 +121,8 @@ def reading(location: Location) -> Iterator[None]:
         if isinstance(error, ValueError) and str(location.path) in str(error):
             raise
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{location} cannot be read: {reason}; is it whole?") from None
+        parts = isinstance(location.path, Remote) * ", and does its server give parts of files"
+        raise ValueError(f"{location} cannot be read: {reason}; is it whole{parts}?") from None
 
 
 @contextmanager

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
-from unsculpt.files.arrays import is_awkward
+from unsculpt.files.arrays import is_awkward, signed
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:
@@ -33,6 +33,15 @@ def _times(left: Any, right: Any) -> Any:
     return left * right
 
 
+def _minus(left: Any, right: Any) -> Any:
+    return operator.sub(signed(left), signed(right))  # 3 - 5 would be 18446744073709551614
+
+
+def _by_zero(divide: Callable[..., Any], left: Any, right: Any) -> Any:
+    # Of whole numbers NumPy makes 0, as if there were an answer.
+    return divide(left if np.all(right) else 1.0 * left, right)
+
+
 # How many arguments each takes; -2 is two or more.
 FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     **{
@@ -51,13 +60,13 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
 }
 ARITHMETIC: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
-    ast.Sub: operator.sub,
+    ast.Sub: _minus,
     ast.Mult: _times,
     ast.Div: np.true_divide,
-    ast.FloorDiv: np.floor_divide,
-    ast.Mod: np.mod,
+    ast.FloorDiv: partial(_by_zero, np.floor_divide),
+    ast.Mod: partial(_by_zero, np.mod),
     ast.Pow: _power,
-    ast.USub: operator.neg,
+    ast.USub: lambda value: operator.neg(signed(value)),
     ast.UAdd: operator.pos,
 }
 COMPARISONS: dict[type[ast.AST], Callable[..., Any]] = {

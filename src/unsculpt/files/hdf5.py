@@ -196,7 +196,8 @@ def _read(dataset: Any, part: slice) -> pa.Array:
 
 
 def _text(values: NDArray[Any]) -> NDArray[Any]:
-    return np.array([v.decode() if isinstance(v, bytes) else str(v) for v in values.flat], str)
+    words = [v.decode() if isinstance(v, bytes) else str(v) for v in values.flat]
+    return np.array(words, str).reshape(values.shape)
 
 
 def _storable(values: NDArray[Any]) -> NDArray[Any]:

@@ -55,7 +55,9 @@ def source(path: AnyPath, inside: str) -> RootSource:
     with _open(path) as file:
         trees = {n: kind for n, kind in file.classnames(cycle=False).items() if kind in TREES}
         if not trees:
-            raise ValueError(f"{path} has no trees")
+            # uproot takes the whole file for the part that it asked for.
+            perhaps = "" if isinstance(path, Path) else ", or its server gives no parts of files"
+            raise ValueError(f"{path} has no trees{perhaps}")
         if inside and inside not in trees:
             raise ValueError(f"{path} has no tree {inside!r}; it has {', '.join(trees)}")
         if not inside and len(trees) != 1:
@@ -83,15 +85,15 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
             columns[group] = ak.zip(fields, depth_limit=2) if members != [group] else fields[group]
         return columns
 
-    empty = arrays(schema.empty_table())
     # By a name uproot would make the folder too, which is gone once the work is interrupted.
     with open(path, "w+b") as raw, uproot.recreate(raw, compression=COMPRESSION) as file:
         try:
+            empty = arrays(schema.empty_table())
             if ntuple:
                 tree = file.mkrntuple(name, ak.Array(empty).layout.form)
             else:
                 tree = file.mktree(name, {key: a.type.content for key, a in empty.items()})
-        except (TypeError, ValueError, NotImplementedError) as error:
+        except (TypeError, ValueError, KeyError, NotImplementedError) as error:
             raise ValueError(f"ROOT cannot hold these columns: {error}") from None
         yield lambda table: tree.extend(ak.Array(arrays(table)) if ntuple else arrays(table))
 
