@@ -27,7 +27,7 @@ from unsculpt.cli.shared import (
     SignalFiles,
     SomeEvents,
     explained,
-    not_empty,
+    expression,
     print_json,
     warn_of_low_auc,
 )
@@ -60,24 +60,14 @@ def check(
     selection: Selection = None,
     background: Annotated[
         str | None,
-        typer.Option(
-            callback=not_empty,
-            metavar="EXPR",
-            help="Events for which this holds are background, such as 'label == 0'.",
-            rich_help_panel=EVENTS,
-        ),
+        expression("Events for which this holds are background, such as 'label == 0'."),
     ] = None,
     signal: Signal = None,
     background_files: BackgroundFiles = None,
     signal_files: SignalFiles = None,
     weight: Annotated[
         str | None,
-        typer.Option(
-            callback=not_empty,
-            metavar="EXPR",
-            help="The event weights, all positive.",
-            rich_help_panel=EVENTS,
-        ),
+        expression("The event weights, all positive."),
     ] = None,
     strength: Annotated[
         list[float] | None,

@@ -35,6 +35,7 @@ from unsculpt.cli.shared import (
     check_file,
     cluster_if_any,
     explained,
+    expression,
     not_empty,
     print_json,
     said,
@@ -85,12 +86,9 @@ def fit(
     selection: Selection = None,
     background: Annotated[
         str | None,
-        typer.Option(
-            callback=not_empty,
-            metavar="EXPR",
-            help="Events for which this holds are background, such as 'label == 0'. By default all "
-            "selected ones are.",
-            rich_help_panel=EVENTS,
+        expression(
+            "Events for which this holds are background, such as 'label == 0'. By default all "
+            "selected ones are."
         ),
     ] = None,
     signal: Signal = None,
@@ -98,21 +96,13 @@ def fit(
     signal_files: SignalFiles = None,
     weight: Annotated[
         str | None,
-        typer.Option(
-            callback=not_empty,
-            metavar="EXPR",
-            help="The event weights, of either sign.",
-            rich_help_panel=EVENTS,
-        ),
+        expression("The event weights, of either sign."),
     ] = None,
     blind: Annotated[
         str | None,
-        typer.Option(
-            callback=not_empty,
-            metavar="EXPR",
-            help="Do not look at these events, such as '70 < mass < 100'. The fit interpolates "
-            "between the events on both sides.",
-            rich_help_panel=EVENTS,
+        expression(
+            "Do not look at these events, such as '70 < mass < 100'. The fit interpolates "
+            "between the events on both sides."
         ),
     ] = None,
     method: Annotated[

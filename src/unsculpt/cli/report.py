@@ -35,9 +35,9 @@ from unsculpt.cli.shared import (
     check_file,
     check_folder,
     explained,
+    expression,
     know_folds,
     load_decorrelator,
-    not_empty,
     print_json,
     said,
     some_signal,
@@ -89,22 +89,13 @@ def report(
     ] = None,
     score: Annotated[
         str | None,
-        typer.Option(
-            callback=not_empty,
-            metavar="EXPR",
-            help="The score in these files, if its name is not that of the fit.",
-            rich_help_panel=EVENTS,
-        ),
+        expression("The score in these files, if its name is not that of the fit."),
     ] = None,
     protect: HereProtected = None,
     background: Annotated[
         str | None,
-        typer.Option(
-            callback=not_empty,
-            metavar="EXPR",
-            help="Events for which this holds are background, if that is not what it was in the "
-            "fit.",
-            rich_help_panel=EVENTS,
+        expression(
+            "Events for which this holds are background, if that is not what it was in the fit."
         ),
     ] = None,
     signal: Signal = None,
@@ -113,12 +104,7 @@ def report(
     selection: Selection = None,
     weight: Annotated[
         str | None,
-        typer.Option(
-            callback=not_empty,
-            metavar="EXPR",
-            help="The event weights in these files, if their name is not that of the fit.",
-            rich_help_panel=EVENTS,
-        ),
+        expression("The event weights in these files, if their name is not that of the fit."),
     ] = None,
     title: Annotated[
         str | None,

@@ -35,6 +35,11 @@ def not_empty(text: str | None) -> str | None:
     return text
 
 
+def expression(words: str) -> Any:
+    """Return an option that takes an expression over the columns, with this help."""
+    return typer.Option(callback=not_empty, metavar="EXPR", help=words, rich_help_panel=EVENTS)
+
+
 FILES = "Files of events, patterns in quotes, trees in files: a.root 'run*.parquet' b.root:Events."
 Events = Annotated[list[str], typer.Argument(metavar="EVENTS", help=FILES)]
 SomeEvents = Annotated[
@@ -42,12 +47,7 @@ SomeEvents = Annotated[
 ]
 Selection = Annotated[
     str | None,
-    typer.Option(
-        callback=not_empty,
-        metavar="EXPR",
-        help="Look only at events for which this holds, such as 'pt > 350'.",
-        rich_help_panel=EVENTS,
-    ),
+    expression("Look only at events for which this holds, such as 'pt > 350'."),
 ]
 BackgroundFiles = Annotated[
     list[str] | None,
@@ -67,12 +67,7 @@ SignalFiles = Annotated[
 ]
 Signal = Annotated[
     str | None,
-    typer.Option(
-        callback=not_empty,
-        metavar="EXPR",
-        help="Events for which this holds are signal, such as 'label == 1'.",
-        rich_help_panel=EVENTS,
-    ),
+    expression("Events for which this holds are signal, such as 'label == 1'."),
 ]
 HereProtected = Annotated[
     list[str] | None,
@@ -167,12 +162,9 @@ Workers = Annotated[
 ]
 FoldBy = Annotated[
     str | None,
-    typer.Option(
-        callback=not_empty,
-        metavar="EXPR",
-        help="The column that tells the fold of an event, for a model with folds that does not "
-        "know the column.",
-        rich_help_panel=EVENTS,
+    expression(
+        "The column that tells the fold of an event, for a model with folds that does not "
+        "know the column."
     ),
 ]
 
