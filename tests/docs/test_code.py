@@ -1,6 +1,7 @@
 """The Python of the pages that have no test of their own runs, pasted from top to bottom."""
 
 import re
+from codeop import compile_command
 from functools import partial
 from pathlib import Path
 
@@ -66,3 +67,21 @@ def test_every_page_with_code_is_run():
     pages = {path.relative_to(ROOT / "docs").with_suffix("") for path in ROOT.glob("docs/**/*.md")}
     with_code = {page.as_posix() for page in pages if blocks(page.as_posix())}
     assert with_code <= {*QUICK, *LONGER, *ELSEWHERE, *CANNOT}
+
+
+def test_blocks_can_be_pasted_at_the_prompt():
+    """There a line after a loop or a function, without an empty one between, is an error."""
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
+    for page in pages:
+        if page.stem == "arrays":
+            continue  # its processor is a class of a file
+        for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
+            typed = ""
+            for line in [*block.splitlines(), ""]:
+                typed += f"{line}\n"
+                try:
+                    done = compile_command(typed.removesuffix("\n"), symbol="single")
+                except SyntaxError:
+                    pytest.fail(f"{page.relative_to(ROOT)}: {line}")
+                typed = "" if done else typed
+            assert not typed, f"{page.relative_to(ROOT)}: {typed}"
