@@ -87,15 +87,17 @@ def filled(array: Any) -> Any:
         array = ak.fill_none(array, [], axis=0)
     if array.fields:
         return array
-    nothing: Any = ""
-    if "string" not in str(array.type):
-        known = ak.to_numpy(ak.flatten(array, axis=None))
-        missing = int(ak.sum(ak.is_none(array, axis=-1), axis=None))
-        if missing and known.dtype.kind in "iu":
-            _check_digits(known, missing)
-        # Of their type: NaN itself would make doubles of single fractions and of whole numbers.
-        same = known.dtype.kind == "f" or (known.dtype.kind in "iub" and not missing)
-        nothing = known.dtype.type(0 if known.dtype.kind != "f" else np.nan) if same else np.nan
+    if "string" in str(array.type):
+        return ak.fill_none(array, "", axis=-1)
+    known = ak.to_numpy(ak.flatten(array, axis=None))
+    missing = int(ak.sum(ak.is_none(array, axis=-1), axis=None))
+    nothing: Any = np.nan  # which makes doubles of whole numbers and of single fractions
+    if known.dtype.kind == "f":
+        nothing = known.dtype.type(np.nan)
+    elif known.dtype.kind in "iub" and not missing:
+        nothing = known.dtype.type(0)
+    elif known.dtype.kind in "iu":
+        _check_digits(known, missing)
     return ak.fill_none(array, nothing, axis=-1)
 
 
