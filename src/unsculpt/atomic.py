@@ -78,7 +78,7 @@ def _of_children() -> list[Path]:
         draft
         for folder in _shared
         for child in children
-        for draft in folder.glob(f".*-{child.pid}-*")
+        for draft in folder.glob(f".*-{child.pid}-{'[0-9a-f]' * 16}")
     ]
 
 
