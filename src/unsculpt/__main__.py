@@ -73,10 +73,13 @@ def _stop(asked: int) -> None:
         pass
     from unsculpt.atomic import abandon_drafts
 
+    # Dask starts workers again that are ended here; they would complain as this process ends.
+    stderr = os.dup(2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     abandon_drafts()
     # A progress bar may have hidden the cursor.
-    tidy = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""
-    os.write(2, f"{tidy}interrupted\n".encode())
+    tidy = "\r\x1b[2K\x1b[?25h" if os.isatty(stderr) else ""
+    os.write(stderr, f"{tidy}interrupted\n".encode())
     os._exit(128 + number)
 
 

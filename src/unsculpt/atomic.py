@@ -65,10 +65,8 @@ def _of_children() -> list[Path]:
     """End the processes that write for this one; return the folders of their drafts."""
     if not _shared:
         return []
-    import logging
     from multiprocessing import active_children
 
-    logging.disable()  # Dask would say that it starts them again
     children = active_children()
     for child in children:
         child.kill()
@@ -78,7 +76,7 @@ def _of_children() -> list[Path]:
         draft
         for folder in _shared
         for child in children
-        for draft in folder.glob(f".*-{child.pid}-*")
+        for draft in folder.glob(f".*-{child.pid}-{'[0-9a-f]' * 16}")
     ]
 
 

@@ -1,6 +1,7 @@
 """A real cluster of processes: same bytes as here, whatever dies on the way."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -160,8 +161,10 @@ def test_a_killed_worker_loses_nothing(client, folder, stream, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_is_stopped_tidies_up_behind_its_workers(number, folder, tmp_path):
     there = tmp_path / "there"
+    for i in range(60):  # a few files might all be written before the signal is there
+        shutil.copy(folder / "run1.parquet", tmp_path / f"{i}.parquet")
     command = [sys.executable, "-m", "unsculpt", "apply", folder / "model.unsculpt"]
-    command += [folder / "run*.parquet", "-o", f"{there}/", "--workers", "2"]
+    command += [tmp_path / "*.parquet", "-o", f"{there}/", "--workers", "2"]
     with subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE) as running:
         while not list(there.glob(".*")):
             assert running.poll() is None

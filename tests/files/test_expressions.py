@@ -255,6 +255,11 @@ def test_division_by_zero_has_no_answer_for_whole_numbers_either():
     assert value("n // zero", table).tolist() == [np.inf, -np.inf]
     assert np.isnan(value("n % zero", table)).all()
     assert value("n // 2", table).dtype == np.int64
+    # What is divided by another number beside it keeps its digits.
+    table = pa.table({"n": [2**60 + 1, 5], "of": [2, 0], "lists": [[2**60 + 1], [5, 6]]})
+    np.testing.assert_array_equal(value("n % of", table), [1, np.nan])
+    np.testing.assert_array_equal(value("lists % of", table)[0], [1])
+    assert np.isnan(value("lists % 0", table)[1].to_numpy()).all()
 
 
 def test_large_whole_numbers_lose_no_digits_beside_missing_ones():
@@ -262,6 +267,27 @@ def test_large_whole_numbers_lose_no_digits_beside_missing_ones():
     with pytest.raises(ValueError, match=r"1 of 2 .* as large as 1152921504606846977"):
         value("event == 1152921504606846976", table)
     assert value("few == 4", table).tolist() == [True, False]
+    table = pa.table({"ids": [[2**60 + 1, None], []], "jet": [{"id": 2**60 + 1}, None]})
+    for name in ("ids", "jet.id"):
+        with pytest.raises(ValueError, match=r"1 of 2 .* as large as 1152921504606846977"):
+            value(name, table)
+
+
+def test_what_is_missing_in_records_is_no_number():
+    table = pa.table(
+        {
+            "jet": [{"n": 3, "pt": 1.0, "tag": "b"}, {"n": None, "pt": None, "tag": None}, None],
+            "jets": [[{"n": 3}, {"n": None}], [], None],
+        }
+    )
+    for name, least in (("jet.n", 3), ("jet.pt", 1)):
+        np.testing.assert_array_equal(value(name, table), [least, np.nan, np.nan])
+    assert value("jet.tag", table).tolist() == ["b", "", ""]
+    both = parse("jet.n == 3", table.column_names).holds(table)
+    assert [where.tolist() for where in both] == [[True, False, False], [True, True, True]]
+    (number,), counts = side_by_side([value("jets.n", table)])
+    np.testing.assert_array_equal(number, [3, np.nan])
+    assert counts.tolist() == [2, 0, 0]
 
 
 def test_text_is_not_repeated():

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 # Columns that every table has, for those who ask for them: where an event was read.
@@ -54,13 +53,7 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
     if is_text(column.type):
         column = column.fill_null("")
     if pa.types.is_integer(column.type) and column.null_count:
-        ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
-        if any(abs(end) > 2**53 for end in ends):  # not every one of those is a double
-            raise ValueError(
-                f"{column.null_count:,} of {len(column):,} whole numbers of one column are missing "
-                f"among others as large as {max(ends, key=abs)}, which would lose digits beside "
-                "NaN; repair them (Parquet, Arrow and CSV hold them as they are)"
-            )
+        _check_digits(column.drop_null().to_numpy(), column.null_count)
     no_numbers = pa.types.is_null(kind) or pa.types.is_decimal(kind)
     if no_numbers or (pa.types.is_boolean(kind) and column.null_count):
         column = column.cast(pa.float64())
@@ -83,22 +76,40 @@ def to_awkward(column: pa.ChunkedArray) -> Any:
             f"awkward cannot hold a column of {column.type}; expected numbers, text, lists or "
             "records"
         ) from None
-    if pa.types.is_struct(column.type):
-        return array
-    array = ak.fill_none(array, [], axis=0)
+    return filled(array)
+
+
+def filled(array: Any) -> Any:
+    """Return an awkward array with nothing missing, as `to_awkward` says; records stay."""
+    import awkward as ak
+
+    if array.ndim > 1:
+        array = ak.fill_none(array, [], axis=0)
     if array.fields:
         return array
-    kind = column.type
-    while pa.types.is_nested(kind):
-        kind = kind.value_type
-    nothing: Any = "" if is_text(kind) else np.nan
-    if pa.types.is_floating(kind):
-        nothing = kind.to_pandas_dtype()(np.nan)
-    elif (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) and not ak.any(
-        ak.is_none(array, axis=-1), axis=None
-    ):
-        nothing = kind.to_pandas_dtype()(0)  # of their type; NaN would make fractions of them
+    if "string" in str(array.type):
+        return ak.fill_none(array, "", axis=-1)
+    known = ak.to_numpy(ak.flatten(array, axis=None))
+    missing = int(ak.sum(ak.is_none(array, axis=-1), axis=None))
+    nothing: Any = np.nan  # which makes doubles of whole numbers and of single fractions
+    if known.dtype.kind == "f":
+        nothing = known.dtype.type(np.nan)
+    elif known.dtype.kind in "iub" and not missing:
+        nothing = known.dtype.type(0)
+    elif known.dtype.kind in "iu":
+        _check_digits(known, missing)
     return ak.fill_none(array, nothing, axis=-1)
+
+
+def _check_digits(known: NDArray[Any], missing: int) -> None:
+    """Refuse whole numbers that are no doubles, which they have to be beside NaN."""
+    largest = max((int(known.min(initial=0)), int(known.max(initial=0))), key=abs)
+    if abs(largest) > 2**53:
+        raise ValueError(
+            f"{missing:,} of {missing + len(known):,} whole numbers of one column are missing "
+            f"among others as large as {largest}, which would lose digits beside NaN; repair them "
+            "(Parquet, Arrow and CSV hold them as they are)"
+        )
 
 
 def to_compute(column: pa.ChunkedArray) -> Any:

@@ -16,7 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from unsculpt.files.arrays import FILE, ROW, is_awkward, is_text, to_compute, to_numpy, widen
+from unsculpt.files.arrays import (
+    FILE,
+    ROW,
+    filled,
+    is_awkward,
+    is_text,
+    to_compute,
+    to_numpy,
+    widen,
+)
 from unsculpt.files.functions import ARITHMETIC, COMPARISONS, CONDITIONS, FUNCTIONS, where
 
 
@@ -294,7 +303,7 @@ class _Parser:
         fields = getattr(records, "fields", [])
         if field not in fields:
             raise self.error(f"there is no {name!r}{self.nearest(field, fields)}")
-        values = records[field]
+        values = filled(records[field])
         # Of one record an event, not of a list of them, it is a column like any other.
         return widen(values if values.fields or values.ndim > 1 else values.to_numpy())
 

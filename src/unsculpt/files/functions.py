@@ -38,8 +38,12 @@ def _minus(left: Any, right: Any) -> Any:
 
 
 def _by_zero(divide: Callable[..., Any], left: Any, right: Any) -> Any:
-    # Of whole numbers NumPy makes 0, as if there were an answer.
-    return divide(left if np.all(right) else 1.0 * left, right)
+    if np.all(right):
+        return divide(left, right)
+    # Of whole numbers NumPy makes 0, as if there were an answer; of fractions inf and NaN. Those
+    # that are not divided by zero keep their digits.
+    of_zero = divide(1.0 * left, right)
+    return where(np.not_equal(right, 0), divide(left, right), of_zero) if np.any(right) else of_zero
 
 
 # How many arguments each takes; -2 is two or more.

@@ -42,7 +42,6 @@ def test_the_error_falls_with_the_events_and_not_with_their_weight():
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_weights_of_both_signs_do_not_blow_the_error_up():
     """Fits on a learned scale may run away then; they are out of the mean, and of its error."""
     toy = toys.tagger(32_000, 0, seed=9600)
@@ -57,6 +56,7 @@ def test_weights_of_both_signs_do_not_blow_the_error_up():
     assert net.variations(1)[0][0].share_ < 0.3
 
 
+@pytest.mark.slow
 def test_two_attributes_and_several_scores():
     toy = toys.two_attributes(400, 0, seed=1)
     scores = np.column_stack([toy.score, -toy.score])
