@@ -34,6 +34,35 @@ def test_every_format_reads_the_same_from_a_server(ending, server, flat, save, p
     assert (tmp_path / "here.parquet").read_bytes() == (tmp_path / "there.parquet").read_bytes()
 
 
+@pytest.fixture
+def store(monkeypatch):
+    """The URL of a bucket in a store of S3 that runs here."""
+    moto = pytest.importorskip("moto.server")
+    pytest.importorskip("s3fs")
+    server = moto.ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "DEFAULT_REGION"):
+        monkeypatch.setenv(f"AWS_{name}", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://{}:{}".format(*server.get_host_and_port()))
+    fsspec.filesystem("s3", skip_instance_cache=True).mkdir("store")
+    yield "s3://store"
+    server.stop()
+
+
+def test_every_format_reads_the_same_from_s3(store, flat, save):
+    system = fsspec.filesystem("s3")
+    for ending in ENDINGS:
+        paths = [save(flat, f"run{i}.{ending}") for i in (0, 1)]
+        for path in paths:
+            system.put(str(path), f"store/{path.name}")
+        here, there = files.scan(*paths), files.scan(f"{store}/run*.{ending}")
+        assert there.rows == here.rows
+        got, want = (pa.concat_tables(stream.chunks(["mass", "name"])) for stream in (there, here))
+        assert got.equals(want)
+    with pytest.raises(FileNotFoundError, match=r"there is no file s3://store/no\.root"):
+        files.scan(f"{store}/no.root")
+
+
 def test_a_tree_on_a_server(server, flat, save):
     save(flat, "served/events.root:Jets")
     stream = files.scan(f"{server}/events.root:Jets")
