@@ -10,7 +10,9 @@ from typer.main import get_command
 from unsculpt.cli import app
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = get_command(app).commands
+UNSCULPT = get_command(app)
+COMMANDS = UNSCULPT.commands
+OPTIONS = {name for option in UNSCULPT.params for name in option.opts}
 
 
 def lines(page):
@@ -32,7 +34,8 @@ def test_the_options_exist(page, tmp_path, monkeypatch):
         (tmp_path / name).touch()
     for line in lines(page):
         _, name, *given = shlex.split(line, comments=True)
-        COMMANDS[name].make_context(name, given)  # an error is that of the command
+        if name not in OPTIONS:
+            COMMANDS[name].make_context(name, given)  # an error is that of the command
 
 
 def test_pages_with_commands_are_found():
