@@ -124,3 +124,10 @@ def test_a_file_has_names_ranges_and_categories():
     assert mass["name"] == "mass"
     assert mass["range"] == (MASS.min(), MASS.max())
     assert channel == {"name": "channel", "categories": ["ee", "em", "mm"]}
+
+
+def test_a_part_of_the_range_in_words():
+    mass, channel = learn(TABLE, ["channel"]).attributes
+    assert mass.words(-1, 1) == "mass {:.4g} to {:.4g}".format(MASS.min(), MASS.max())
+    assert channel.words(0, 1) == "channel 'ee' to 'em'"
+    assert channel.words(1, 1) == "channel 'em'"

@@ -272,6 +272,10 @@ class TestReach:
         assert record[0].filename == __file__
         assert spline.p_values_ < 1e-3
 
+    def test_one_bin_has_a_width(self, smooth):
+        low, high = smooth.spline._where((7, 7)).split()[-3::2]
+        assert float(low) < float(high)
+
     def test_a_fit_that_follows_says_nothing(self, tagger, tmp_path):
         p_value = tagger.spline.p_values_
         assert 1e-3 < p_value <= 1

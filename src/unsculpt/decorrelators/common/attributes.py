@@ -125,7 +125,8 @@ class Categorical:
 
     def words(self, first: float, last: float) -> str:
         """Return which categories are between two numbers, in words."""
-        return f"{self.name} {self.values[int(first)]!r} to {self.values[int(last)]!r}"
+        low, high = (repr(self.values[int(i)]) for i in (first, last))
+        return f"{self.name} {low}" if low == high else f"{self.name} {low} to {high}"
 
     def describe(self) -> str:
         """Return the fitted values in words."""

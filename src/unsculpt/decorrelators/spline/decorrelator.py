@@ -214,8 +214,9 @@ class SplineDecorrelator(HistogramDecorrelator):
         """Say where bins of the attributes lie, counted through all of them, by the first one."""
         first, *others = self._axes
         after = int(np.prod([axis.bins for axis in others]))
-        ends = (float(first.centres[i // after]) for i in bins)
-        return self.attributes_.attributes[0].words(*ends)
+        half = 0 if first.categories else 1 / first.bins  # of a bin
+        low, high = (float(first.centres[i // after]) for i in bins)
+        return self.attributes_.attributes[0].words(low - half, high + half)
 
     @cached_property
     def cdfs_(self) -> list[TableCDF | TensorCDF]:  # type: ignore[override]
