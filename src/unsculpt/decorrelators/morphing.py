@@ -24,7 +24,7 @@ from unsculpt.decorrelators.move import (
 )
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Columns, Floats, in_order_of, protected_columns, whole_number
-from unsculpt.saving import Arrays, Json, packed, unpacked
+from unsculpt.saving import Arrays, Json, packed_all, unpacked_all
 
 
 class Morphing(Decorrelator):
@@ -175,12 +175,7 @@ class Morphing(Decorrelator):
         return out if mark is None else [score + mark for score in out]
 
     def _state(self) -> tuple[Arrays, Json]:
-        arrays: Arrays = {}
-        models = []
-        for i, model in enumerate(self.models_):
-            its_arrays, metadata = packed(model, f"variable.{i}")
-            arrays |= its_arrays
-            models.append(metadata)
+        arrays, models = packed_all(self.models_, "variable")
         return arrays, {
             "parameters": {"decorrelator": None, "to": self.to, "seed": self.seed},
             "variables": models,
@@ -189,10 +184,7 @@ class Morphing(Decorrelator):
         }
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
-        self.models_ = [
-            unpacked(arrays, model, f"variable.{i}")
-            for i, model in enumerate(metadata["variables"])
-        ]
+        self.models_ = unpacked_all(arrays, metadata["variables"], "variable")
         self.one_column_ = metadata["one_column"]
         self.decorrelator = clone(self.models_[0])
 
