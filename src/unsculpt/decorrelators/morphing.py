@@ -23,7 +23,14 @@ from unsculpt.decorrelators.move import (
     placed_graph,
 )
 from unsculpt.graph import Graph, Value
-from unsculpt.inputs import Columns, Floats, in_order_of, protected_columns, whole_number
+from unsculpt.inputs import (
+    Columns,
+    Floats,
+    check_list,
+    in_order_of,
+    protected_columns,
+    whole_number,
+)
 from unsculpt.saving import Arrays, Json, packed_all, unpacked_all
 
 
@@ -77,6 +84,7 @@ class Morphing(Decorrelator):
             sample_weight: (n,), negative weights included.
         """
         check_movable(self.decorrelator)
+        check_list(self.decorrelator.categorical, "categorical")
         whole_number(self.seed, "seed", 0)
         if not isinstance(self.to, dict) or not self.to:
             raise ValueError(f"to is {self.to!r}; expected a sample, such as {{'sample': 'data'}}")
