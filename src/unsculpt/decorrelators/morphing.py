@@ -13,15 +13,15 @@ from sklearn.base import clone
 from unsculpt.decorrelators.base import Decorrelator, shaped
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.draws import Draws
-from unsculpt.decorrelators.common.outside import Outside
-from unsculpt.decorrelators.common.reference import reference
-from unsculpt.decorrelators.move import (
-    check_movable,
+from unsculpt.decorrelators.common.elsewhere import (
     level_graph,
     moved_score,
     placed,
     placed_graph,
 )
+from unsculpt.decorrelators.common.outside import Outside
+from unsculpt.decorrelators.common.reference import reference
+from unsculpt.decorrelators.move import check_movable
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
     Columns,
