@@ -74,11 +74,12 @@ def check_strange(kind, seed, sizes):
     assert np.isfinite(flat).all(), f"seed {seed}"
     if kind is us.OddsDecorrelator:
         return
-    order = np.argsort(scores[:10])
+    different = np.unique(scores[:10])  # equal ones may be told apart by lot
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rising = model.transform(scores[:10][order], protected[np.zeros(10, int)])
-    assert np.diff(rising).min() >= -1e-7 * max(1, np.abs(rising).max()), f"seed {seed}"
+        rising = model.transform(different, protected[np.zeros(len(different), int)])
+    least = np.diff(rising).min(initial=0)
+    assert least >= -1e-7 * max(1, np.abs(rising).max()), f"seed {seed}"
 
 
 def some(kind, few, more, most):
