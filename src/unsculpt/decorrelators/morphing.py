@@ -177,7 +177,7 @@ class Morphing(Decorrelator):
             )
             to = placed_graph(graph, attributes, moved, place or {})
             inside = score.clip(*cdf.range)
-            level = level_graph(graph, cdf, inside, at, i)
+            level = level_graph(graph, cdf, score, at, i)
             there = cdf.inverse_graph(graph, level, to) + (score - inside)
             out.append(graph.where(stays, score, there))
         return out if mark is None else [score + mark for score in out]

@@ -212,7 +212,7 @@ class Moved(Decorrelator):
         for i, (cdf, score) in enumerate(zip(self.decorrelator.cdfs_, scores, strict=True)):
             inside = score.clip(*cdf.range)
             drawn = None if self.seed is None else i
-            level = level_graph(graph, cdf, inside, features, drawn)
+            level = level_graph(graph, cdf, score, features, drawn)
             if self._keeps_some(place):
                 there = placed_graph(graph, self.attributes_, features, place or {})
                 moved = cdf.inverse_graph(graph, level, there)

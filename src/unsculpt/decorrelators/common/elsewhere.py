@@ -51,7 +51,7 @@ def moved_score(
     inside = np.clip(score, low, high)
     level = in_threads(cdf.cdf, inside, features)
     if scatter is not None:
-        level = _scattered(cdf, inside, features, level, scatter)
+        level = _scattered(cdf, score, features, level, scatter)
     if higher:
         level = np.clip(level + higher, 0, 1)
     if isinstance(to, np.ndarray):
@@ -128,18 +128,21 @@ def placed_graph(
 def level_graph(
     graph: Graph, cdf: ConditionalCDF, score: Value, features: Value, drawn: int | None
 ) -> Value:
-    """Return the levels of scores as steps of a graph.
+    """Return the levels of scores, kept to the range of the fit, as steps of a graph.
 
     Those of atoms are drawn by a random number of the event, the input of this number.
     """
-    atoms = atoms_of(cdf)
+    atoms, (lowest, highest) = atoms_of(cdf), cdf.range
+    inside = score.clip(lowest, highest)
     if drawn is None or not len(atoms):
-        return cdf.graph(graph, score, features)
-    nearest = graph.count_below(np.nextafter(atoms[1:], -np.inf), score)
-    at_atom = graph.take(atoms, nearest).equals(score)
+        return cdf.graph(graph, inside, features)
+    nearest = graph.count_below(np.nextafter(atoms[1:], -np.inf), inside)
+    at_atom = graph.take(atoms, nearest).equals(inside)
     ends = (graph.take(np.nextafter(atoms, end), nearest) for end in (-np.inf, np.inf))
-    low, high = (cdf.graph(graph, graph.where(at_atom, end, score), features) for end in ends)
-    return low + _random(graph, f"random_{drawn}") * (high - low)
+    low, high = (cdf.graph(graph, graph.where(at_atom, end, inside), features) for end in ends)
+    share = graph.where(score < lowest, 0.0, _random(graph, f"random_{drawn}"))
+    share = graph.where(score > highest, 1.0, share)
+    return low + share * (high - low)
 
 
 def _random(graph: Graph, name: str) -> Value:
@@ -165,9 +168,16 @@ def _jumps(cdf: ConditionalCDF, atoms: Floats, features: Floats) -> tuple[Floats
 def _scattered(
     cdf: ConditionalCDF, score: Floats, features: Floats, level: Floats, scatter: Scatter
 ) -> Floats:
-    """Return the levels with those of atoms drawn from their jumps."""
-    rows = np.flatnonzero(np.isin(score, atoms_of(cdf)))
-    low, high = _jumps(cdf, score[rows], features[rows])
+    """Return the levels with those of atoms drawn from their jumps.
+
+    Beyond an atom at an end of the fit it is that end of its jump, or scores would lose their
+    order.
+    """
+    lowest, highest = cdf.range
+    inside = np.clip(score, lowest, highest)
+    rows = np.flatnonzero(np.isin(inside, atoms_of(cdf)))
+    low, high = _jumps(cdf, inside[rows], features[rows])
+    share = np.where(inside[rows] == score[rows], scatter(rows), score[rows] > highest)
     level = level.copy()
-    level[rows] = low + (high - low) * scatter(rows)
+    level[rows] = low + (high - low) * share
     return level
