@@ -83,19 +83,20 @@ def check_strange(kind, seed, sizes):
 
 
 def some(kind, few, more, most):
-    """So many if it trains a network, if it takes some time, and if it takes none."""
-    quick = kind in (us.DDTDecorrelator, us.KNNDecorrelator)
-    return few if trains(kind) else most if quick else more
+    """So many where each fit takes long, seconds of networks or several splines; or none."""
+    if trains(kind) or kind in (us.Morphing, us.OddsDecorrelator):
+        return few
+    return most if kind in (us.DDTDecorrelator, us.KNNDecorrelator) else more
 
 
 def test_strange_samples(kind):
     sizes = [10, 200] if trains(kind) else range(10, 501)
-    for seed in range(some(kind, 6, 10, 100)):
+    for seed in range(some(kind, few=6, more=10, most=100)):
         check_strange(kind, seed, sizes)
 
 
 @pytest.mark.slow
 def test_many_strange_samples(kind):
     sizes = [10, 50, 200, 1000] if trains(kind) else range(10, 1001)
-    for seed in range(1000, 1000 + some(kind, 24, 100, 1000)):
+    for seed in range(1000, 1000 + some(kind, few=24, more=100, most=1000)):
         check_strange(kind, seed, sizes)
