@@ -68,10 +68,12 @@ def takes(kind, case):
 def takes_long(kind, case, *, weights):
     """Each case of a network is compiled anew, as is each number of events: most are for CI.
 
-    So are weights where a spline has two attributes, fits of seconds.
+    So are fits of seconds: of a spline of two attributes with weights, of several splines.
     """
-    if kind in (us.SplineDecorrelator, us.OddsDecorrelator):
+    if kind is us.SplineDecorrelator:
         return case != "one" and weights
+    if kind is us.OddsDecorrelator:
+        return case != "one"
     return trains(kind) and (case != "one" or weights)
 
 

@@ -132,3 +132,8 @@ def test_levels_0_and_1_are_the_ends_of_the_fit(kind, case):
     low, high = (model.inverse_transform(levels, events.protected) for levels in ends)
     assert_same(low, np.broadcast_to(np.min(events.scores, axis=0), low.shape))
     assert_same(high, np.broadcast_to(np.max(events.scores, axis=0), high.shape))
+    # Rounding is no error: in a chain levels come from the inverse of another map.
+    assert_same(model.inverse_transform(ends[1] + 1e-9, events.protected), high)
+    assert_same(model.inverse_transform(ends[0] - 1e-9, events.protected), low)
+    with pytest.raises(ValueError, match="expected decorrelated scores on"):
+        model.inverse_transform(ends[1] + 1e-3, events.protected)
