@@ -90,14 +90,14 @@ class NeighboursMap:
 
     def fit(self, scores, attributes):
         self.scores, self.sorted = scores, np.sort(attributes, axis=0)
-        self.search = NearestNeighbors(n_neighbors=self.neighbours).fit(self._ranks(attributes))
+        self.nearest = NearestNeighbors(n_neighbors=self.neighbours).fit(self._ranks(attributes))
         return self
 
     def threshold(self, efficiency, attributes):
         number = attributes.shape[1]
         axis = np.linspace(0, 1, self.nodes[number])
         grid = np.stack(np.meshgrid(*[axis] * number, indexing="ij"), axis=-1).reshape(-1, number)
-        near = self.search.kneighbors(grid, return_distance=False)
+        near = self.nearest.kneighbors(grid, return_distance=False)
         cuts = np.quantile(self.scores[near], 1 - efficiency, axis=1)
         table = cuts.reshape([len(axis)] * number)
         return RegularGridInterpolator([axis] * number, table)(self._ranks(attributes))

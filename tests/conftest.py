@@ -28,6 +28,7 @@ PEAKS = {}
 LACKING = []  # tests and files that were skipped without a package
 # Folders whose files share models that take long to fit.
 TOGETHER = ("tests/classifiers/", "tests/decorrelators/flow/", "tests/export/", "tests/study/")
+CONTRACT = "tests/decorrelators/contract/"
 STATUS = Path("/proc/self/status")
 
 # By machine: programs for one processor may not run on another.
@@ -92,9 +93,9 @@ def pytest_xdist_make_scheduler(config, log):
     class ByModels(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file, _, test = nodeid.partition("::")
-            kind = re.search(r"\[(\w+)", test) if file.endswith("test_contract.py") else None
+            kind = re.search(r"\[(\w+)", test) if file.startswith(CONTRACT) else None
             if kind:
-                return f"{file} {kind[1]}"
+                return kind[1]
             return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
     return ByModels(config, log)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from inspect import isabstract
 from typing import Any, ClassVar
 
@@ -67,6 +68,17 @@ def packed(model: Model, name: str = "") -> tuple[Arrays, Json]:
     )
 
 
+def packed_all(models: Sequence[Model], name: str) -> tuple[Arrays, list[Json]]:
+    """Return the same of several models, to go inside another: they are name.0, name.1, ..."""
+    arrays: Arrays = {}
+    metadata = []
+    for i, model in enumerate(models):
+        own, its_metadata = packed(model, f"{name}.{i}")
+        arrays |= own
+        metadata.append(its_metadata)
+    return arrays, metadata
+
+
 def unpacked(arrays: Arrays, metadata: Json, name: str = "") -> Any:
     """Return the model that was packed."""
     start = f"{name}." if name else ""
@@ -83,6 +95,13 @@ def unpacked(arrays: Arrays, metadata: Json, name: str = "") -> Any:
     model._restore(own, metadata)
     model.source_ = metadata.get("columns")
     return model
+
+
+def unpacked_all(arrays: Arrays, metadata: Sequence[Json], name: str) -> list[Any]:
+    """Return the models that were packed."""
+    return [
+        unpacked(arrays, its_metadata, f"{name}.{i}") for i, its_metadata in enumerate(metadata)
+    ]
 
 
 def load(path: str | os.PathLike[str]) -> Any:

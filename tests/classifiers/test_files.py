@@ -70,18 +70,18 @@ def test_it_can_be_refitted(normalised, events, tmp_path):
 def test_what_the_file_says_of_itself(normalised, tmp_path):
     normalised.save(tmp_path / "model")
     with safe_open(tmp_path / "model", framework="numpy") as file:
-        about = json.loads(file.metadata()["unsculpt"])
-    assert about["kind"] == "Classifier"
-    assert about["parameters"]["alpha"] == 2
-    assert about["classes"] == [0, 1]
+        metadata = json.loads(file.metadata()["unsculpt"])
+    assert metadata["kind"] == "Classifier"
+    assert metadata["parameters"]["alpha"] == 2
+    assert metadata["classes"] == [0, 1]
 
 
 def test_an_incomplete_file(normalised, tmp_path, monkeypatch):
     state = normalised._state
 
     def without_the_last_layer():
-        arrays, about = state()
-        return {name: a for name, a in arrays.items() if name != "layer.2.bias"}, about
+        arrays, metadata = state()
+        return {name: a for name, a in arrays.items() if name != "layer.2.bias"}, metadata
 
     monkeypatch.setattr(normalised, "_state", without_the_last_layer)
     normalised.save(tmp_path / "model")

@@ -194,6 +194,20 @@ class TestSamples:
         np.testing.assert_array_equal(turned, whole[np.concatenate(parts[::-1])])
         assert np.mean(turned == 0) == pytest.approx(0.58, abs=0.04)
 
+    def test_scores_beyond_an_atom_at_the_end_keep_their_order(self):
+        """They are not the atom, whose events alone are distributed."""
+        rng = np.random.default_rng(2)
+        mass = rng.uniform(size=2_000)
+        score = np.clip(rng.normal(mass, size=2_000), 0, 1)
+        moved = us.Moved(us.SplineDecorrelator(), to=0.2, seed=1).fit(score, mass)
+        beyond = np.concatenate([np.linspace(-1, -0.01, 50), np.linspace(1.01, 2, 50)])
+        rising = moved.transform(beyond, np.full(100, 0.7))
+        at_atoms = moved.transform(np.repeat([0.0, 1.0], 50), np.full(100, 0.7))
+        assert len(np.unique(at_atoms)) > 20
+        assert np.diff(rising).min() > 0
+        assert rising[49] < at_atoms[:50].min()
+        assert at_atoms[50:].max() < rising[50]
+
     def test_a_seed_is_a_whole_number(self, model, events):
         with pytest.raises(ValueError, match="seed is -1; expected a whole number of at least 0"):
             us.Moved(model, to={"sample": "data"}, seed=-1).transform(*events)

@@ -47,7 +47,7 @@ def run(folder, *arguments):
 
 @pytest.mark.slow
 def test_it_keeps_the_contract(folder):
-    contract = "tests/decorrelators/test_contract.py"
+    contract = "tests/decorrelators/contract"
     options = ("-p", "linear", "-k", "LinearDecorrelator", "-n0", "-p", "no:cacheprovider")
     out = run(folder, "-m", "pytest", *options, contract)
     assert int(re.search(r"(\d+) passed", out)[1]) > 80

@@ -81,13 +81,14 @@ def test_correctionlib_keeps_the_level(spline, events, tmp_path):
 
 def test_a_spike_is_scattered(spline, events, tmp_path):
     model = us.Moved(spline, to={"sample": "data"}, seed=3)
-    score, table = events
+    score, table = events[0].copy(), events[1]
+    score[::50] = -np.linspace(0.1, 1, 20)  # beyond the fit, whose end the spike is
     rows = np.flatnonzero(score == 0)
-    random = np.full(1_000, 0.5)  # it touches no event beside the spike
+    random = np.full(1_000, 0.99)  # it touches no event beside the spike
     random[rows] = Draws.of_events(3, score[:, None], spline.attributes_, table).uniform(rows, 0)
     columns = {"score": score, **table, "random_0": random}
     (found,) = run(model, columns, tmp_path)
-    np.testing.assert_allclose(found, moved(model, events), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found, moved(model, (score, table)), rtol=1e-8, atol=1e-8)
 
 
 def test_no_random_numbers_and_nowhere(spline, events, tmp_path):

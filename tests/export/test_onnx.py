@@ -202,8 +202,8 @@ class TestFile:
         proto = onnx.load(tmp_path / "model.onnx")
         onnx.checker.check_model(proto, full_check=True)
         assert {o.domain: o.version for o in proto.opset_import}[""] == 18
-        about = {p.key: p.value for p in proto.metadata_props}
-        assert about["decorrelator"] == "FlowDecorrelator"
+        metadata = {p.key: p.value for p in proto.metadata_props}
+        assert metadata["decorrelator"] == "FlowDecorrelator"
 
     def test_inputs_bear_the_columns_names(self, tagger, tmp_path):
         columns = {"score": ["tagger"], "protected": ["jet_mass / 1000"]}
@@ -216,12 +216,12 @@ class TestFile:
         columns = {"score": ["-log(bdt)"], "protected": ["m / 1000", "channel", "year"]}
         session_of(channels.changed(source_=columns).model, tmp_path)
         proto = onnx.load(tmp_path / "model.onnx")
-        about = json.loads({p.key: p.value for p in proto.metadata_props}["inputs"])
-        assert list(about) == ["log_bdt", "m_1000", "channel", "year"]
-        assert about["log_bdt"]["expression"] == "-log(bdt)"
+        inputs = json.loads({p.key: p.value for p in proto.metadata_props}["inputs"])
+        assert list(inputs) == ["log_bdt", "m_1000", "channel", "year"]
+        assert inputs["log_bdt"]["expression"] == "-log(bdt)"
         mass = channels.protected["mass"]
-        assert about["m_1000"]["range"] == [mass.min(), mass.max()]
-        assert about["channel"]["categories"] == ["ee", "em", "mm"]
+        assert inputs["m_1000"]["range"] == [mass.min(), mass.max()]
+        assert inputs["channel"]["categories"] == ["ee", "em", "mm"]
         assert '"m / 1000", fitted from 50' in proto.graph.input[1].doc_string
 
     def test_has_only_operators_that_sofie_reads_too(self, case, tmp_path):

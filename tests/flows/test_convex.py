@@ -27,7 +27,7 @@ def each(function, potential, *columns):
     )
 
 
-def there(potentials, score, features):
+def images(potentials, score, features):
     return transport(potentials, score, features)[0]
 
 
@@ -46,7 +46,7 @@ def test_gradient_and_hessian_are_those_of_the_potential():
 
 def test_the_jacobian_is_symmetric_and_positive_definite():
     potentials, events = wild(3, members=3), points(3)
-    jacobian = each(jax.jacfwd(there, argnums=1), potentials, *events)
+    jacobian = each(jax.jacfwd(images, argnums=1), potentials, *events)
     np.testing.assert_allclose(jacobian, np.swapaxes(jacobian, 1, 2), rtol=1e-9, atol=1e-9)
     assert np.linalg.eigvalsh(jacobian).min() > 0.019
     given = each(lambda p, x, f: transport(p, x, f)[1], potentials, *events)
@@ -74,7 +74,7 @@ def test_the_potential_is_convex_in_the_score_and_not_in_the_attributes():
 def test_the_map_never_turns_a_move_around():
     potentials, (scores, features) = wild(3, members=3), points(3)
     moved = each(
-        there, potentials, jnp.concatenate([scores, scores[::-1]]), jnp.tile(features, (2, 1))
+        images, potentials, jnp.concatenate([scores, scores[::-1]]), jnp.tile(features, (2, 1))
     )
     moves = moved[: len(scores)] - moved[len(scores) :]
     assert ((scores - scores[::-1]) * moves).sum(axis=1).min() >= 0
@@ -84,4 +84,4 @@ def test_the_way_back_leads_back_from_near_and_far():
     potentials, (scores, features) = wild(3, members=3), points(3)
     scores, features = jnp.concatenate([scores, 1000 * scores]), jnp.tile(features, (2, 1))
     back = each(inverse_transport, potentials, scores, features)
-    np.testing.assert_allclose(each(there, potentials, back, features), scores, rtol=1e-6)
+    np.testing.assert_allclose(each(images, potentials, back, features), scores, rtol=1e-6)

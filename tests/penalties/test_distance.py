@@ -114,18 +114,18 @@ def test_neither_units_nor_order_nor_the_scale_of_weights_matter(kind, sample):
 
 def test_an_event_of_weight_zero_is_not_there(gradient, sample):
     scores, mass, weight = (column.astype(float) for column in sample)
-    there = weight > 0
+    kept = weight > 0
 
     def penalty(scores, mass, weight):
         return distance_correlation(scores, mass, sample_weight=weight)
 
-    alone = penalty(scores[there], mass[there], weight[there])
+    alone = penalty(scores[kept], mass[kept], weight[kept])
     slope = gradient(penalty, scores, mass, weight)
-    scores[~there], mass[~there] = np.nan, np.inf
+    scores[~kept], mass[~kept] = np.nan, np.inf
     assert penalty(scores, mass, weight) == pytest.approx(alone, rel=1e-12)
     np.testing.assert_allclose(gradient(penalty, scores, mass, weight), slope, atol=1e-12)
-    assert not slope[~there].any()
-    assert slope[there].all()
+    assert not slope[~kept].any()
+    assert slope[kept].all()
 
 
 @pytest.mark.parametrize("power", [1, 2])

@@ -22,9 +22,9 @@ class Definition:
     """The definition, word by word."""
 
     def __init__(self, scores, mass, weight, order, bins, max_slope=None, monotonic=False):
-        there = weight != 0
-        self.scores, self.weight = scores[there], weight[there]
-        mass = mass[there]
+        kept = weight != 0
+        self.scores, self.weight = scores[kept], weight[kept]
+        mass = mass[kept]
         self.order, self.max_slope, self.monotonic = order, max_slope, monotonic
 
         # Equal shares of weight, each event by the middle of the weight at its mass.
@@ -227,17 +227,17 @@ def test_a_weight_is_a_number_of_events(sample, order):
 @pytest.mark.parametrize("settings", [SETTINGS[0], SETTINGS[-1]], ids=str)
 def test_an_event_of_weight_zero_is_not_there(gradient, sample, settings):
     scores, mass, weight = (column.astype(float) for column in sample)
-    there = weight > 0
+    kept = weight > 0
 
     def penalty(scores, mass, weight):
         return moment_decomposition(scores, mass, sample_weight=weight, bins=6, **settings)
 
-    alone = penalty(scores[there], mass[there], weight[there])
+    alone = penalty(scores[kept], mass[kept], weight[kept])
     slope = gradient(penalty, scores, mass, weight)
-    scores[~there], mass[~there] = np.nan, np.inf
+    scores[~kept], mass[~kept] = np.nan, np.inf
     assert penalty(scores, mass, weight) == pytest.approx(alone, rel=1e-12)
     np.testing.assert_allclose(gradient(penalty, scores, mass, weight), slope, atol=1e-12)
-    assert not slope[~there].any()
+    assert not slope[~kept].any()
 
 
 def test_order_of_events_and_units_of_the_attribute_do_not_matter(sample):

@@ -24,7 +24,7 @@ def test_more_signal_moves_the_map_more_and_hides_the_bump(found):
     few, many = found
     assert few.moved < 0.1 * many.moved
     assert few.errors < 1 < many.errors
-    assert few.moved <= few.most
+    assert few.moved <= few.farthest
     assert many.polluted.signal < 0.9 * many.clean.signal
     significance = [f.excess / f.error for f in (many.clean, many.polluted)]
     assert significance[0] > 10
@@ -91,5 +91,5 @@ def test_weights_count_and_their_scale_does_not(toy):
         for weight in (None, light, 2 * light)
     )
     assert one.moved == pytest.approx(two.moved)
-    assert one.most == pytest.approx(two.most)
+    assert one.farthest == pytest.approx(two.farthest)
     assert one.moved != pytest.approx(plain.moved, rel=1e-3)

@@ -72,13 +72,13 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tiny, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("before", [{"unsculpt": "0.0.1"}, {}])
 def test_a_folder_of_another_version_is_left_alone(tiny, tmp_path, before):
-    about = json.dumps({"preset": {}, "data": None, **before})
-    (tmp_path / "run.json").write_text(about)
+    description = json.dumps({"preset": {}, "data": None, **before})
+    (tmp_path / "run.json").write_text(description)
     begun_by = before.get("unsculpt", "of unknown version")
     with pytest.raises(ValueError, match=f"was begun by unsculpt {begun_by}.*another folder"):
         grid.run(tiny, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
-    assert (tmp_path / "run.json").read_text() == about
+    assert (tmp_path / "run.json").read_text() == description
 
 
 def test_a_folder_without_a_run_is_named(tmp_path):

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from unsculpt.decorrelators.chain import Chain
 
 FEWEST_EVENTS = 10
+ROUNDING = 1e-7  # of a level: in a chain it comes from another map
 # Methods that take one entry for each event, or lists of them.
 OF_EVENTS = {"fit", "partial_fit", "fit_transform", "transform", "inverse_transform", "threshold"}
 OF_EVENTS |= {"thresholds", "select", "uncertainty", "log_prob", "sample"}
@@ -295,7 +296,7 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
         check_is_fitted(self)
         columns = score_columns(levels, "levels")
         low, high = columns.min(initial=0), columns.max(initial=1)
-        if low < 0 or high > 1:
+        if low < -ROUNDING or high > 1 + ROUNDING:
             raise ValueError(
                 f"levels runs from {columns.min():g} to {columns.max():g}; expected decorrelated "
                 "scores on [0, 1]"
@@ -337,6 +338,7 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
 
 
 def _inverse(cdf: ConditionalCDF, level: Floats, features: Floats) -> Floats:
+    level = np.clip(level, 0, 1)
     score = cdf.inverse(level, features)
     low, high = cdf.range
     score[level == 0], score[level == 1] = low, high

@@ -17,7 +17,7 @@ from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.efficiencies import at_each
 from unsculpt.decorrelators.common.outside import STRICTEST_FIRST, Outside
 from unsculpt.inputs import Floats, count_events, event_weights, with_weight
-from unsculpt.saving import Arrays, Json, Model, packed, unpacked
+from unsculpt.saving import Arrays, Json, Model, packed_all, unpacked_all
 
 Action = Callable[[Any], ArrayLike]
 
@@ -192,18 +192,11 @@ class Chain(Decorrelator):
         return bool(self.steps) and all(_is_fitted(step) for step in self.steps)
 
     def _state(self) -> tuple[Arrays, Json]:
-        arrays: Arrays = {}
-        steps = []
-        for i, step in enumerate(self.steps):
-            its_arrays, metadata = packed(step, f"step.{i}")
-            arrays |= its_arrays
-            steps.append(metadata)
+        arrays, steps = packed_all(self.steps, "step")
         return arrays, {"parameters": {"steps": []}, "steps": steps}
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
-        self.steps = [
-            unpacked(arrays, step, f"step.{i}") for i, step in enumerate(metadata["steps"])
-        ]
+        self.steps = unpacked_all(arrays, metadata["steps"], "step")
 
 
 def models_of(steps: Sequence[Any]) -> list[Any]:

@@ -35,7 +35,7 @@ from unsculpt.inputs import (
     weight_column,
     whole_number,
 )
-from unsculpt.saving import Arrays, Json, packed, unpacked
+from unsculpt.saving import Arrays, Json, packed_all, unpacked_all
 
 COUNTED = "events with a weight other than zero"
 
@@ -365,12 +365,7 @@ class CrossFit(Decorrelator):
         return flat
 
     def _state(self) -> tuple[Arrays, Json]:
-        arrays: Arrays = {}
-        models = []
-        for k, model in enumerate(self.models_):
-            its_arrays, metadata = packed(model, f"fold.{k}")
-            arrays |= its_arrays
-            models.append(metadata)
+        arrays, models = packed_all(self.models_, "fold")
         return arrays, {
             "parameters": {"decorrelator": None, "folds": len(models)},
             "models": models,
@@ -379,9 +374,7 @@ class CrossFit(Decorrelator):
         }
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
-        self.models_ = [
-            unpacked(arrays, model, f"fold.{k}") for k, model in enumerate(metadata["models"])
-        ]
+        self.models_ = unpacked_all(arrays, metadata["models"], "fold")
         self.outside = metadata["outside"]
         self.decorrelator = clone(self.models_[0])
 

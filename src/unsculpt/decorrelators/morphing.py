@@ -13,18 +13,25 @@ from sklearn.base import clone
 from unsculpt.decorrelators.base import Decorrelator, shaped
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.draws import Draws
-from unsculpt.decorrelators.common.outside import Outside
-from unsculpt.decorrelators.common.reference import reference
-from unsculpt.decorrelators.move import (
-    check_movable,
+from unsculpt.decorrelators.common.elsewhere import (
     level_graph,
     moved_score,
     placed,
     placed_graph,
 )
+from unsculpt.decorrelators.common.outside import Outside
+from unsculpt.decorrelators.common.reference import reference
+from unsculpt.decorrelators.move import check_movable
 from unsculpt.graph import Graph, Value
-from unsculpt.inputs import Columns, Floats, in_order_of, protected_columns, whole_number
-from unsculpt.saving import Arrays, Json, packed, unpacked
+from unsculpt.inputs import (
+    Columns,
+    Floats,
+    check_list,
+    in_order_of,
+    protected_columns,
+    whole_number,
+)
+from unsculpt.saving import Arrays, Json, packed_all, unpacked_all
 
 
 class Morphing(Decorrelator):
@@ -77,6 +84,7 @@ class Morphing(Decorrelator):
             sample_weight: (n,), negative weights included.
         """
         check_movable(self.decorrelator)
+        check_list(self.decorrelator.categorical, "categorical")
         whole_number(self.seed, "seed", 0)
         if not isinstance(self.to, dict) or not self.to:
             raise ValueError(f"to is {self.to!r}; expected a sample, such as {{'sample': 'data'}}")
@@ -169,18 +177,13 @@ class Morphing(Decorrelator):
             )
             to = placed_graph(graph, attributes, moved, place or {})
             inside = score.clip(*cdf.range)
-            level = level_graph(graph, cdf, inside, at, i)
+            level = level_graph(graph, cdf, score, at, i)
             there = cdf.inverse_graph(graph, level, to) + (score - inside)
             out.append(graph.where(stays, score, there))
         return out if mark is None else [score + mark for score in out]
 
     def _state(self) -> tuple[Arrays, Json]:
-        arrays: Arrays = {}
-        models = []
-        for i, model in enumerate(self.models_):
-            its_arrays, metadata = packed(model, f"variable.{i}")
-            arrays |= its_arrays
-            models.append(metadata)
+        arrays, models = packed_all(self.models_, "variable")
         return arrays, {
             "parameters": {"decorrelator": None, "to": self.to, "seed": self.seed},
             "variables": models,
@@ -189,10 +192,7 @@ class Morphing(Decorrelator):
         }
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
-        self.models_ = [
-            unpacked(arrays, model, f"variable.{i}")
-            for i, model in enumerate(metadata["variables"])
-        ]
+        self.models_ = unpacked_all(arrays, metadata["variables"], "variable")
         self.one_column_ = metadata["one_column"]
         self.decorrelator = clone(self.models_[0])
 

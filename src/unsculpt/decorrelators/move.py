@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from functools import partial
 from numbers import Real
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from unsculpt.decorrelators.base import ConditionalCDF, Decorrelator, ScoreDecorrelator, shaped
+from unsculpt.decorrelators.base import Decorrelator, ScoreDecorrelator, shaped
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.background import Background
 from unsculpt.decorrelators.common.draws import Draws
+from unsculpt.decorrelators.common.elsewhere import (
+    QuantileFunction,
+    level_graph,
+    moved_score,
+    placed,
+    placed_graph,
+    quantile_function,
+)
 from unsculpt.decorrelators.common.outside import Outside
 from unsculpt.decorrelators.common.reference import BARYCENTRE, named, reference
-from unsculpt.devices import in_threads
-from unsculpt.graph import Graph, Input, Value
+from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats, whole_number
 from unsculpt.saving import Arrays, Json, packed, unpacked
-
-PLACES = np.linspace(0, 1, 1025)  # of a score's coordinate, where a quantile function has nodes
-LEVELS = np.union1d(PLACES, expit(np.linspace(-16, 16, 1025)))  # where a mean of several has them
-
-RANDOM = Input(expression="a random number, evenly from 0 to 1")
-
-QuantileFunction = tuple[Floats, Floats]
-"""Levels, increasing, and the scores there."""
-Scatter = Callable[[NDArray[np.intp]], Floats]
-"""Gives a number from 0 to 1 for some of the events."""
 
 
 class Moved(Decorrelator):
@@ -217,7 +212,7 @@ class Moved(Decorrelator):
         for i, (cdf, score) in enumerate(zip(self.decorrelator.cdfs_, scores, strict=True)):
             inside = score.clip(*cdf.range)
             drawn = None if self.seed is None else i
-            level = level_graph(graph, cdf, inside, features, drawn)
+            level = level_graph(graph, cdf, score, features, drawn)
             if self._keeps_some(place):
                 there = placed_graph(graph, self.attributes_, features, place or {})
                 moved = cdf.inverse_graph(graph, level, there)
@@ -262,126 +257,6 @@ def check_movable(model: Any) -> None:
         )
 
 
-def moved_score(
-    cdf: ConditionalCDF,
-    score: Floats,
-    features: Floats,
-    to: Floats | QuantileFunction,
-    scatter: Scatter | None = None,
-    higher: float = 0.0,
-) -> Floats:
-    """Return the scores elsewhere that have the levels these have here.
-
-    Args:
-        cdf: of the score.
-        score: (n,).
-        features: coordinates of the attributes here, (n, f).
-        to: coordinates elsewhere, (n, f), or the quantile function there.
-        scatter: gives the levels of atoms in their jump; None for its middle.
-        higher: is added to the levels, to see what an error of them does.
-    """
-    low, high = cdf.range
-    inside = np.clip(score, low, high)
-    level = in_threads(cdf.cdf, inside, features)
-    if scatter is not None:
-        level = _scattered(cdf, inside, features, level, scatter)
-    if higher:
-        level = np.clip(level + higher, 0, 1)
-    if isinstance(to, np.ndarray):
-        there = in_threads(cdf.inverse, level, to)
-    else:
-        there = np.interp(level, *to)
-    # Beyond the scores of the fit, as far as the nearest of them: ordered, and no jump.
-    return np.asarray(np.clip(there, low, high) + (score - inside))
-
-
-def quantile_function(cdf: ConditionalCDF, at: Background) -> QuantileFunction:
-    """Return the mean of the quantile functions at some points.
-
-    At one of them it is the inverse of the CDF: what a table is between its nodes, it is too.
-    """
-    coordinate = cdf.coordinate
-    # A table is linear between its own nodes.
-    nodes = getattr(getattr(cdf, "table", None) or cdf, "score", np.empty(0))
-    places = coordinate.inverse(np.concatenate([PLACES, nodes]))
-    scores = np.unique(np.concatenate([coordinate.quantiles, places]).clip(*cdf.range))
-    atoms = atoms_of(cdf)
-    where = np.concatenate([scores, atoms, atoms])
-    mean = np.zeros(len(LEVELS))
-    for point, weight in zip(at.features, at.weight, strict=True):
-        level = np.concatenate(
-            [
-                cdf.cdf(scores, np.tile(point, (len(scores), 1))),
-                *_jumps(cdf, atoms, np.tile(point, (len(atoms), 1))),
-            ]
-        )
-        order = np.lexsort([level, where])
-        level, score = _rising(np.maximum.accumulate(level[order]), where[order])
-        if len(at.weight) == 1:
-            return level, score
-        mean += weight * np.interp(LEVELS, level, score)
-    return LEVELS, mean
-
-
-def _rising(level: Floats, score: Floats) -> QuantileFunction:
-    """Return levels that rise from one to the next, with the scores there.
-
-    Where the curve is flat no event has its level, so that the score jumps there, within rounding:
-    between two atoms there is nothing.
-    """
-    level, rows, counts = np.unique(level, return_index=True, return_counts=True)
-    first, last = score[rows], score[rows + counts - 1]
-    flat = last > first
-    both = np.concatenate([level, level[flat] + np.finfo(float).eps])
-    both, rows = np.unique(both, return_index=True)
-    return both, np.maximum.accumulate(np.concatenate([first, last[flat]])[rows])
-
-
-def placed(attributes: ProtectedAttributes, features: Floats, values: dict[str, Any]) -> Floats:
-    """Return coordinates with some attributes elsewhere: at one value, or at one for each event."""
-    out, first = features.copy(), 0
-    for attribute in attributes.attributes:
-        if attribute.name in values:
-            column = np.atleast_1d(values[attribute.name])
-            out[:, first : first + attribute.width] = attribute.features(column)
-        first += attribute.width
-    return out
-
-
-def placed_graph(
-    graph: Graph, attributes: ProtectedAttributes, features: Value, values: dict[str, Any]
-) -> Value:
-    """Return the same, of attributes at one value, as steps of a graph."""
-    # What stays has no value here yet.
-    there = placed(attributes, np.full((1, attributes.width), np.nan), values)
-    stays = np.isnan(there)
-    return features * stays.astype(float) + np.where(stays, 0, there)
-
-
-def level_graph(
-    graph: Graph, cdf: ConditionalCDF, score: Value, features: Value, drawn: int | None
-) -> Value:
-    """Return the levels of scores as steps of a graph.
-
-    Those of atoms are drawn by a random number of the event, the input of this number.
-    """
-    atoms = atoms_of(cdf)
-    if drawn is None or not len(atoms):
-        return cdf.graph(graph, score, features)
-    nearest = graph.count_below(np.nextafter(atoms[1:], -np.inf), score)
-    at_atom = graph.take(atoms, nearest).equals(score)
-    ends = (graph.take(np.nextafter(atoms, end), nearest) for end in (-np.inf, np.inf))
-    low, high = (cdf.graph(graph, graph.where(at_atom, end, score), features) for end in ends)
-    return low + _random(graph, f"random_{drawn}") * (high - low)
-
-
-def _random(graph: Graph, name: str) -> Value:
-    """Return a random number of the event, which is one input for all folds."""
-    if graph.inputs.get(name) is not RANDOM:
-        return graph.input(name, RANDOM)
-    return graph.add("Unsqueeze", Value(graph, name), axes=[1])
-
-
 def _background(model: Any) -> Background:
     background: Background | None = getattr(model, "background_", None)
     if background is None:
@@ -390,27 +265,3 @@ def _background(model: Any) -> Background:
             "background lies; fit it again to move to the barycentre"
         )
     return background
-
-
-def atoms_of(cdf: ConditionalCDF) -> Floats:
-    """Return the scores that many events share."""
-    knots, start, end = cdf.coordinate.steps
-    return knots[end > start]
-
-
-def _jumps(cdf: ConditionalCDF, atoms: Floats, features: Floats) -> tuple[Floats, Floats]:
-    """Return the levels at which the jump of each atom starts and ends."""
-    cdf_there = getattr(cdf, "at_jump", cdf.cdf)
-    low, high = (cdf_there(np.nextafter(atoms, end), features) for end in (-np.inf, np.inf))
-    return low, high
-
-
-def _scattered(
-    cdf: ConditionalCDF, score: Floats, features: Floats, level: Floats, scatter: Scatter
-) -> Floats:
-    """Return the levels with those of atoms drawn from their jumps."""
-    rows = np.flatnonzero(np.isin(score, atoms_of(cdf)))
-    low, high = _jumps(cdf, score[rows], features[rows])
-    level = level.copy()
-    level[rows] = low + (high - low) * scatter(rows)
-    return level

@@ -22,7 +22,7 @@ from unsculpt.decorrelators.transport.coordinates import (
 )
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import Floats
-from unsculpt.saving import Arrays, Json, packed, unpacked
+from unsculpt.saving import Arrays, Json, packed_all, unpacked_all
 
 
 class OddsDecorrelator(Decorrelator):
@@ -117,19 +117,12 @@ class OddsDecorrelator(Decorrelator):
         return [graph.add("Exp", log) + mark for log in logs]
 
     def _state(self) -> tuple[Arrays, Json]:
-        arrays: Arrays = {}
-        moves = []
-        for k, move in enumerate(self.moves_):
-            its_arrays, metadata = packed(move, f"class.{k}")
-            arrays |= its_arrays
-            moves.append(metadata)
+        arrays, moves = packed_all(self.moves_, "class")
         return arrays, {"protected": moves[0]["protected"], "moves": moves}
 
     def _restore(self, arrays: Arrays, metadata: Json) -> None:
         self.one_column_ = False
-        self.moves_ = [
-            unpacked(arrays, move, f"class.{k}") for k, move in enumerate(metadata["moves"])
-        ]
+        self.moves_ = unpacked_all(arrays, metadata["moves"], "class")
         for move in self.moves_:
             move.outside = None  # type: ignore[assignment]
 

@@ -40,7 +40,7 @@ class Boxes:
         """Return the boxes for correctionlib; `line` is the shared formula of what is in one."""
         terms = _terms(self.low, self.width, self.corners)
 
-        def of(box: int) -> Content:
+        def content_of(box: int) -> Content:
             axis = self.axis[box]
             if axis == LEAF:
                 constant, *slopes = terms[box]
@@ -56,22 +56,22 @@ class Boxes:
                     add(self.halves[part] + 1)
                 else:
                     edges.append(self.low[part, axis] + self.width[part, axis])
-                    contents.append(of(part))
+                    contents.append(content_of(part))
 
             add(box)
             return binning(names[axis], [float(x) for x in edges], contents, "clamp")
 
-        return of(0)
+        return content_of(0)
 
 
-def halved(axes: int, bounds: Bounds, most: int) -> Boxes | None:
+def halved(axes: int, bounds: Bounds, limit: int) -> Boxes | None:
     """Return boxes in which lines between the corners keep to the bounds, or None.
 
     Args:
         axes: how many there are.
         bounds: gives the function at some points, (n, axes), and the least and the largest that
             will do there; where all three are one, anything does.
-        most: boxes, after which there is no more halving.
+        limit: of boxes, at which there is no more halving.
     """
     share = np.stack(np.meshgrid(*axes * [LOOKS], indexing="ij"), axis=-1).reshape(-1, axes)
     bits = np.array(list(product((0, 1), repeat=axes)))
@@ -94,7 +94,7 @@ def halved(axes: int, bounds: Bounds, most: int) -> Boxes | None:
         axis[will_do.all(axis=1) & ~wide.any(axis=1)] = LEAF
         split = np.flatnonzero(axis != LEAF)
         count += len(low)
-        if count + 2 * len(split) > most:
+        if count + 2 * len(split) > limit:
             return None
         halves = np.full(len(low), LEAF)
         halves[split] = count + 2 * np.arange(len(split))

@@ -101,7 +101,7 @@ def described(name: str, description: Input) -> dict[str, str]:
 def over(
     attributes: Attributes,
     outside: str | None,
-    inner: Callable[[tuple[int, ...]], Content],
+    of_choice: Callable[[tuple[int, ...]], Content],
     real: str,
     chosen: tuple[int, ...] = (),
     line: int = 1,
@@ -111,23 +111,23 @@ def over(
     Args:
         attributes: by the names of their inputs.
         outside: the policy of the model.
-        inner: gives the content from the numbers of the categories.
+        of_choice: gives the content from the numbers of the categories.
         real: an input that is a number.
         chosen: the numbers of the categories so far.
         line: the shared formula of the coordinate of the first attribute that has one.
     """
     if not attributes:
-        return inner(chosen)
+        return of_choice(chosen)
     (name, attribute), *rest = attributes.items()
     if isinstance(attribute, Continuous):
-        content = over(dict(rest), outside, inner, real, chosen, line + 1)
+        content = over(dict(rest), outside, of_choice, real, chosen, line + 1)
         rule = attribute_rule(attribute, name, line)
         return _within(attribute, name, outside, transform(name, rule, content))
     return category(
         name,
         {
             value if attribute.is_text else int(value): over(
-                dict(rest), outside, inner, real, (*chosen, i), line
+                dict(rest), outside, of_choice, real, (*chosen, i), line
             )
             for i, value in enumerate(attribute.values)
         },

@@ -132,7 +132,7 @@ def _moved(
     if nowhere:
         return formula("sqrt(-1)", score)
 
-    def inner(chosen: tuple[int, ...]) -> Content:
+    def of_choice(chosen: tuple[int, ...]) -> Content:
         def moved(axes: list[Floats], scores: Floats, higher: float) -> Floats:
             """Return where all models move these scores to, (models, ..., scores)."""
             features = np.repeat(features_at(attributes, axes, chosen), len(scores), axis=0)
@@ -149,7 +149,7 @@ def _moved(
         cdf = model.decorrelator.cdfs_[which]
         return moved_content(cdf, moved, of_all, attributes, score, tolerance)
 
-    return over(attributes, model.outside, inner, score)
+    return over(attributes, model.outside, of_choice, score)
 
 
 def _flat(
@@ -174,7 +174,7 @@ def _flat(
     values = np.moveaxis(values, front, range(1, 1 + len(front)))
     axes, values = thinned([*nodes, cdf.score], values, tolerance)
 
-    def inner(chosen: tuple[int, ...]) -> Content:
+    def of_choice(chosen: tuple[int, ...]) -> Content:
         grids = {
             name: grid(names, axes, table[chosen], len(names), digits=9 if len(names) < 3 else 12)
             for name, table in zip(tables, values, strict=True)
@@ -182,4 +182,4 @@ def _flat(
         content = category(VARIATION, grids) if len(grids) > 1 else grids["nominal"]
         return transform(score, rule, content)
 
-    return over(attributes, models["nominal"].outside, inner, score)
+    return over(attributes, models["nominal"].outside, of_choice, score)

@@ -125,7 +125,7 @@ def _cuts(
     levels = np.clip(1 - efficiency + np.array([0.0, -off, off]), 0, 1)
     rounding = 1e-12 * (high - low)
 
-    def inner(chosen: tuple[int, ...]) -> Content:
+    def of_choice(chosen: tuple[int, ...]) -> Content:
         def bounds(points: Floats) -> tuple[Floats, Floats, Floats]:
             """Return the cut, and the lowest and the highest that keep to the tolerance."""
             features = features_of(attributes, points, chosen)
@@ -144,4 +144,4 @@ def _cuts(
             )
         return boxes.content(names, 1 + axes, digits=12)
 
-    return over(attributes, outside, inner, names[0])
+    return over(attributes, outside, of_choice, names[0])

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -99,7 +99,7 @@ def open_source(location: Location) -> Source:
             "from it to a file first"
         )
     with reading(location):
-        source: Source = format_of(location).source(location.path, location.inside)
+        source = module_of(format_of(location)).source(location.path, location.inside)
     twice = [name for name, times in Counter(source.columns).items() if times > 1]
     if twice:
         raise ValueError(f"{location} has more than one column {twice[0]!r}; rename all but one")
@@ -145,8 +145,7 @@ def create(output: str | os.PathLike[str] | Location, schema: pa.Schema) -> Iter
     location = output if isinstance(output, Location) else Location.parse(output)
     if isinstance(location.path, Remote):
         raise ValueError(f"{location} is a URL, which can only be read; write to a file here")
-    form = format_of(location)
-    kind = form.__name__.rpartition(".")[2]
+    kind = format_of(location)
     for name, column in zip(schema.names, schema.empty_table().columns, strict=True):
         if kind in LOST and re.search(LOST[kind], name):
             raise ValueError(
@@ -159,7 +158,7 @@ def create(output: str | os.PathLike[str] | Location, schema: pa.Schema) -> Iter
                 "Arrow"
             )
     inside = location.inside or (schema.metadata or {}).get(INSIDE, b"").decode()
-    with atomic_write(location.path) as draft, form.sink(draft, inside, schema) as put:
+    with atomic_write(location.path) as draft, module_of(kind).sink(draft, inside, schema) as put:
 
         def put_whole(table: pa.Table) -> None:
             _refuse_gaps(table, location)
@@ -183,8 +182,8 @@ def _refuse_gaps(table: pa.Table, location: Location) -> None:
             )
 
 
-def format_of(location: Location) -> Any:
-    """Return the module of the format a name ends in."""
+def format_of(location: Location) -> str:
+    """Return the format a name ends in."""
     if isinstance(location.path, Path) and location.path.is_dir():
         raise ValueError(
             f"{location.path} is a folder; name its files, as '{location.path}/*.root'"
@@ -192,7 +191,12 @@ def format_of(location: Location) -> Any:
     suffix = location.path.suffix.lower()
     if suffix not in FORMATS:
         raise ValueError(f"{location} should end in one of {', '.join(FORMATS)}")
-    return import_module(f"unsculpt.files.{FORMATS[suffix]}")
+    return FORMATS[suffix]
+
+
+def module_of(kind: str) -> Format:
+    """Return the module of a format."""
+    return cast("Format", import_module(f"unsculpt.files.{kind}"))
 
 
 def flat_only(schema: pa.Schema, what: str, *, arrays: bool = True) -> None:

@@ -305,13 +305,12 @@ def _roles(source: dict[str, Any]) -> list[str]:
 
 
 def finite(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which values are there: not NaN or infinite, and no empty text."""
-    there: Mask = np.ones(len(column), bool)
+    """Return which values are finite: not NaN or infinite, and no empty text."""
     if column.dtype.kind == "U":
-        there = column != ""
-    elif column.dtype.kind == "f":
-        there = np.abs(column) < LARGEST
-    return there
+        return np.asarray(column != "")
+    if column.dtype.kind == "f":
+        return np.asarray(np.abs(column) < LARGEST)
+    return np.ones(len(column), bool)
 
 
 def _good(columns: list[NDArray[Any]], names: list[str], nan: Missing) -> NDArray[np.bool_]:

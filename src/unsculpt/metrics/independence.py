@@ -189,13 +189,13 @@ class FlatnessTest:
         chances = [chi2_survival(chi2, degrees) for chi2, degrees, *_ in found]
         least = int(np.argmin(chances))
         chi2, degrees, far, pull, cell = found[least]
-        there = np.flatnonzero(self.counts)[cell == far]
+        in_cell = np.flatnonzero(self.counts)[cell == far]
         return Flatness(
             chi2,
             degrees,
             # How often the smallest of so many is as small.
             -math.expm1(len(chances) * math.log1p(-min(chances[least], 1 - 1e-15))),
-            {n: _ends(c[there]) for n, c in zip(names, self.original, strict=True)},
+            {n: _ends(c[in_cell]) for n, c in zip(names, self.original, strict=True)},
             pull,
         )
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[Any]
+Numbers = NDArray[Any]  # of any precision
 
 
-def fast_covariances(xp: Any, x: Floats, y: Floats, share: Floats) -> tuple[Any, Any, Any]:
+def fast_covariances(xp: Any, x: Numbers, y: Numbers, share: Numbers) -> tuple[Any, Any, Any]:
     """Return the means of AB, A² and B², for A and B the centred distances, in n log n.
 
     The double centring opens into the mean of products of distances and the mean distances of each
@@ -22,7 +22,7 @@ def fast_covariances(xp: Any, x: Floats, y: Floats, share: Floats) -> tuple[Any,
     x, y = (column - np.sum(column * share) for column in (x, y))
     a, b = _mean_distances(x, share), _mean_distances(y, share)
 
-    def covariance(product: Any, a: Floats, b: Floats) -> Any:
+    def covariance(product: Any, a: Numbers, b: Numbers) -> Any:
         centred = product - 2 * np.sum(share * a * b) + np.sum(share * a) * np.sum(share * b)
         return centred.astype(kind)
 
@@ -33,7 +33,7 @@ def fast_covariances(xp: Any, x: Floats, y: Floats, share: Floats) -> tuple[Any,
     )
 
 
-def _mean_distances(x: Floats, share: Floats) -> Floats:
+def _mean_distances(x: Numbers, share: Numbers) -> Numbers:
     """Return the mean distance of each event from all others."""
     order = np.argsort(x)
     x, share = x[order], share[order]
@@ -43,7 +43,7 @@ def _mean_distances(x: Floats, share: Floats) -> Floats:
     return mean
 
 
-def _mean_product(x: Floats, y: Floats, share: Floats) -> Any:
+def _mean_product(x: Numbers, y: Numbers, share: Numbers) -> Any:
     """Return the mean over pairs of |x - x'| |y - y'|."""
     order = np.argsort(x)
     x, y, share = x[order], y[order], share[order]
@@ -58,7 +58,7 @@ def _mean_product(x: Floats, y: Floats, share: Floats) -> Any:
     return 4 * _sum_over_rising_pairs(y, terms) - 2 * np.sum(share * x * y) * np.sum(share)
 
 
-def _sum_over_rising_pairs(y: Floats, terms: tuple[tuple[Floats, Floats], ...]) -> Any:
+def _sum_over_rising_pairs(y: Numbers, terms: tuple[tuple[Numbers, Numbers], ...]) -> Any:
     """Return the sum of u[i] v[j] over i < j with y[i] < y[j] and over the terms (u, v).
 
     A merge sort from its end, one level at a time. Events stand in blocks of 2h neighbours, each

@@ -58,7 +58,7 @@ class Injected:
     Attributes:
         strength: signal over background in the fit, and in the events searched.
         moved: how far the new score of background moves, on average.
-        most: the 99th percentile of how far the new score of background moves.
+        farthest: the 99th percentile of how far the new score of background moves.
         errors: `moved` divided by the mean error of the map; None if the map does not know it.
         clean: what the search finds with a map that was fitted without the signal.
         polluted: what the search finds with the map that was fitted with it.
@@ -66,7 +66,7 @@ class Injected:
 
     strength: float
     moved: float
-    most: float
+    farthest: float
     errors: float | None
     clean: Found
     polluted: Found

@@ -53,11 +53,11 @@ def bump_search(task: Task, jets: Splits, *needed: Arrays) -> Part:
         # What no decorrelation can beat: as much rejection as DisCo with ours, blind to the mass.
         passing["random"] = _random_like(passing["DisCo, ours"], label)
         for name, passes in passing.items():
-            about = {"family": task.family, "tagger": name, "efficiency": efficiency}
-            hunts.append((about, *spectra(mass, label, passes, inside)))
+            selection = {"family": task.family, "tagger": name, "efficiency": efficiency}
+            hunts.append((selection, *spectra(mass, label, passes, inside)))
     # In processes: a fit is Python's own work on short arrays.
     found = Parallel(cores())(delayed(_hunt)(*hunt[1:], inside, toys) for hunt in hunts)
-    return Part([about | row for (about, *_), row in zip(hunts, found, strict=True)], {})
+    return Part([selection | row for (selection, *_), row in zip(hunts, found, strict=True)], {})
 
 
 def _hunt(background: Floats, signal: Floats, inside: Mask, toys: int) -> dict[str, float]:

@@ -52,7 +52,7 @@ class Folder:
     def begin(cls, path: Path, preset: Preset, data: Path | None) -> Self:
         """Write down what a run is about, unless another version has begun one there."""
         folder = cls(path, preset, data, splits(data, preset.jets))
-        about = {
+        description = {
             "preset": asdict(preset),
             "data": None if data is None else str(data),
             "unsculpt": __version__,
@@ -61,7 +61,7 @@ class Folder:
             folder.check_version()
         path.mkdir(parents=True, exist_ok=True)
         with atomic_write(folder._description) as draft:
-            draft.write_text(json.dumps(about, indent=1))
+            draft.write_text(json.dumps(description, indent=1))
         return folder
 
     @classmethod
@@ -69,9 +69,9 @@ class Folder:
         """Open the folder of a finished run."""
         if not (path / "results.parquet").exists():
             raise FileNotFoundError(f"{path} has no results.parquet; run the study into it first")
-        about = json.loads((path / "run.json").read_text())
-        preset = Preset.restore(about["preset"])
-        data = None if about["data"] is None else Path(about["data"])
+        description = json.loads((path / "run.json").read_text())
+        preset = Preset.restore(description["preset"])
+        data = None if description["data"] is None else Path(description["data"])
         return cls(path, preset, data, splits(data, preset.jets))
 
     def check_version(self) -> None:

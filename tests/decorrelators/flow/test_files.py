@@ -22,7 +22,7 @@ def path(rough, tmp_path):
     return tmp_path / "tagger.unsculpt"
 
 
-def about(path):
+def metadata(path):
     with safe_open(path, framework="numpy") as file:
         return json.loads(file.metadata()["unsculpt"])
 
@@ -59,7 +59,7 @@ class TestRoundTrip:
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         del arrays["score.0.table"]
-        write_model(path, arrays, {k: v for k, v in about(path).items() if k != "sha256"})
+        write_model(path, arrays, {k: v for k, v in metadata(path).items() if k != "sha256"})
         one, two = (f.transform(events.score, events.protected) for f in (rough, us.load(path)))
         assert one.tobytes() == two.tobytes()
 
@@ -95,7 +95,7 @@ class TestRoundTrip:
 
 class TestMetadata:
     def test_it_has_version_parameters_names_and_ranges(self, rough, path, events):
-        found = about(path)
+        found = metadata(path)
         assert found["version"] == us.__version__
         assert found["format"] == FORMAT
         assert found["kind"] == "FlowDecorrelator"
@@ -135,7 +135,7 @@ class TestBadFiles:
     def test_a_file_of_a_version_without_checksums(self, path, rough):
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        old = {key: value for key, value in about(path).items() if key != "sha256"}
+        old = {key: value for key, value in metadata(path).items() if key != "sha256"}
         save_file(arrays, path, metadata={"unsculpt": json.dumps(old)})
         with pytest.raises(ValueError, match="corrupt model file: its checksum"):
             us.load(path)

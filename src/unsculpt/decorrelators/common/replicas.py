@@ -88,6 +88,25 @@ class ReplicaDecorrelator(ScoreDecorrelator[C]):
                 pairs.append((self._moved(i, share, by), self._moved(i, share, -by)))
         return sorted(pairs, key=lambda pair: -(pair[0].share_ or 0))[:n]
 
+    def _trained_replicas(
+        self,
+        cdfs: Sequence[C],
+        train: Callable[..., Any],
+        events: tuple[Any, ...],
+        how: dict[str, Any],
+    ) -> list[list[C]]:
+        """Return what networks learn from resampled events, for each score; nothing if not asked.
+
+        `train(*events, **how)` trained those of the map.
+        """
+        if not self.replicas:
+            return []
+        from unsculpt.fitting.parameters import parameters_of
+
+        counts = resampled(len(how["weight"]), self.replicas, self.seed)
+        others = train(*events, members=self.replicas, counts=counts, **how)
+        return replicas_of(cdfs, parameters_of(others.model))
+
     def _check_replicas(self) -> None:
         check_is_fitted(self)
         if not self.replicas_:

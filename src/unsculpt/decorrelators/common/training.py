@@ -10,6 +10,9 @@ import numpy as np
 
 from unsculpt.inputs import whole_number
 
+# Of the paper, with Adam annealed to zero by a cosine.
+PAPER = {"epochs": 100, "batch_size": 256, "learning_rate": 1e-3}
+
 
 def check_training(model: Any) -> None:
     """Refuse what no training can use among the parameters that every trained method has.
@@ -28,6 +31,8 @@ def check_training(model: Any) -> None:
     if rate is None or not rate > 0:
         raise ValueError(f"learning_rate is {rate!r}; expected a positive number")
     whole_number(model.seed, "seed", 0)
+    if given.get("recipe", "paper") not in ("smooth", "paper"):
+        raise ValueError(f"recipe is {given['recipe']!r}; expected 'smooth' or 'paper'")
 
 
 def training_of(model: Any, events: int, epochs: int = 20) -> dict[str, Any]:

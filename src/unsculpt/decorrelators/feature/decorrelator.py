@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from unsculpt.decorrelators.base import Decorrelator, shaped
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.outside import Outside
-from unsculpt.decorrelators.common.training import check_training, summary_of
+from unsculpt.decorrelators.common.training import PAPER, check_training, summary_of
 from unsculpt.decorrelators.feature.coordinates import FeatureCoordinates, base_of
 from unsculpt.decorrelators.feature.labels import distinct, label_column, places
 from unsculpt.inputs import Floats, Mask, count_events, is_one_column, score_columns, weight_column
@@ -88,7 +88,7 @@ class FeatureDecorrelator(Decorrelator):
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
         """Return the training of the paper: Adam at 1e-3, batches of 256, 100 epochs."""
-        return cls(**{"epochs": 100, "batch_size": 256, "learning_rate": 1e-3} | parameters)
+        return cls(**PAPER | parameters)
 
     def fit(
         self,

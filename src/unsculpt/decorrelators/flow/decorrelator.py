@@ -18,9 +18,8 @@ from unsculpt.decorrelators.common.replicas import (
     ReplicaDecorrelator,
     numbered,
     replicas_of,
-    resampled,
 )
-from unsculpt.decorrelators.common.training import check_training, summary_of, training_of
+from unsculpt.decorrelators.common.training import PAPER, check_training, summary_of, training_of
 from unsculpt.decorrelators.flow.cdf import FlowCDF
 from unsculpt.inputs import Floats, is_one_column
 from unsculpt.saving import Arrays, Json
@@ -111,13 +110,7 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
         uniform base on [0, 1]; Adam at 1e-3 annealed to zero by a cosine, batches of 256, 100
         epochs, the last one kept. Score and attributes are scaled to their range only.
         """
-        recipe: dict[str, Any] = {
-            "members": 1,
-            "epochs": 100,
-            "batch_size": 256,
-            "learning_rate": 1e-3,
-            "recipe": "paper",
-        }
+        recipe: dict[str, Any] = PAPER | {"members": 1, "recipe": "paper"}
         return cls(seed=seed, **recipe | parameters)
 
     def fit(
@@ -170,15 +163,10 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
             for i, (coordinate, column) in enumerate(zip(coordinates, columns.T, strict=True))
         ]
         warn_unless_followed(cdfs, columns, features, protected, weight)
-        replicas: list[Any] = []
-        if self.replicas:
-            counts = resampled(len(columns), self.replicas, self.seed)
-            others = train(*events, members=self.replicas, counts=counts, **how).model
-            replicas = parameters_of(others)
         self._keep(
             attributes_=attributes,
             cdfs_=cdfs,
-            replicas_=replicas_of(cdfs, replicas),
+            replicas_=self._trained_replicas(cdfs, train, events, how),
             share_=None,
             history_={
                 "train_loss": fitted.train_loss,
@@ -218,8 +206,6 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
         return self._in_range(levels, protected)
 
     def _check_parameters(self) -> None:
-        if self.recipe not in ("smooth", "paper"):
-            raise ValueError(f"recipe is {self.recipe!r}; expected 'smooth' or 'paper'")
         check_training(self)
         if not 0 <= self.validation <= 0.9:
             raise ValueError(f"validation is {self.validation!r}; expected a fraction up to 0.9")

@@ -170,10 +170,10 @@ def _inverse(splines: Sequence[Spline], level: Floats) -> Floats:
         astray = ~((low < after) & (after < high))
         after = np.where(astray, (low + high) / 2, after)
         step = after - x
-        there = excess == 0
+        exact = excess == 0
         close = (np.abs(step * before) < CLOSE) & ~astray
-        done = active & (there | close | (high - low < NARROW))
-        found[events[done]] = np.where(there, x, after)[done]
+        done = active & (exact | close | (high - low < NARROW))
+        found[events[done]] = np.where(exact, x, after)[done]
         active &= ~done
         rest = np.flatnonzero(active)
         if not len(rest):

@@ -20,9 +20,8 @@ from unsculpt.decorrelators.common.replicas import (
     ReplicaDecorrelator,
     numbered,
     replicas_of,
-    resampled,
 )
-from unsculpt.decorrelators.common.training import check_training, training_of
+from unsculpt.decorrelators.common.training import PAPER, check_training, training_of
 from unsculpt.decorrelators.quantile.cdf import QuantileCDF
 from unsculpt.decorrelators.quantile.coverage import Coverage, groups_of
 from unsculpt.graph import Graph, Value
@@ -111,13 +110,7 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
         256, 100 epochs, the last one kept. Score and attributes are scaled to their range only.
         That the quantiles cannot cross is ours.
         """
-        recipe: dict[str, Any] = {
-            "members": 1,
-            "epochs": 100,
-            "batch_size": 256,
-            "learning_rate": 1e-3,
-            "recipe": "paper",
-        }
+        recipe: dict[str, Any] = PAPER | {"members": 1, "recipe": "paper"}
         return cls(seed=seed, **recipe | parameters)
 
     def fit(
@@ -138,8 +131,6 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
             from unsculpt.fitting.parameters import parameters_of
 
         check_training(self)
-        if self.recipe not in ("smooth", "paper"):
-            raise ValueError(f"recipe is {self.recipe!r}; expected 'smooth' or 'paper'")
         quantiles = _levels(self.quantiles)
         columns, protected, weight = self._check_fit(scores, protected, sample_weight)
         paper = self.recipe == "paper"
@@ -177,15 +168,10 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
             for i, coordinate in enumerate(coordinates)
         ]
         warn_unless_followed(cdfs, columns, features, protected, weight, quantiles)
-        replicas: list[Any] = []
-        if self.replicas:
-            counts = resampled(len(columns), self.replicas, self.seed)
-            others = train(*events, members=self.replicas, counts=counts, **how).model
-            replicas = parameters_of(others)
         self._keep(
             attributes_=attributes,
             cdfs_=cdfs,
-            replicas_=replicas_of(cdfs, replicas),
+            replicas_=self._trained_replicas(cdfs, train, events, how),
             share_=None,
             history_={"train_loss": fitted.train_loss},
             one_column_=is_one_column(scores),
