@@ -111,7 +111,8 @@ def events_per_weight(content: Floats, squares: Floats | None) -> Floats:
     near, its_squares = (np.convolve(x, window, "same") for x in (content, squares))
     everywhere = content.sum() / squares.sum()
     filled = (its_squares > 0) & (near > 0)
-    return np.divide(near, its_squares, out=np.full(len(content), everywhere), where=filled)
+    worth = np.full(len(content), everywhere)
+    return np.asarray(np.divide(near, its_squares, out=worth, where=filled))
 
 
 def smooth_order(content: Floats, edges: Floats, squares: Floats | None = None) -> int:

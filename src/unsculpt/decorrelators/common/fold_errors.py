@@ -20,16 +20,9 @@ def _of_all(method: str) -> Callable[[Any], bool]:
 class FoldErrors:
     """What a `CrossFit` knows of its error, if its models know theirs."""
 
-    models_: list[Any]
-    _by_fold: Callable[..., Floats]
-    _check: Callable[..., Any]
-    _first: Any
-    _silent_models: list[Any]
-    _table: Callable[..., Any]
-
-    @available_if(_of_all("uncertainty"))
+    @available_if(_of_all("uncertainty"))  # type: ignore[untyped-decorator]
     def uncertainty(
-        self,
+        self: Any,
         scores: ArrayLike,
         protected: Any,
         *,
@@ -44,15 +37,16 @@ class FoldErrors:
         columns, _, marked = self._check(scores, self._first._along(protected))
         given = columns[:, 0] if is_one_column(scores) else columns
         table = self._table(protected)
-        return self._by_fold(
+        errors: Floats = self._by_fold(
             lambda model, rows: model.uncertainty(given[rows], table[rows]),
             fold_of_each(len(self.models_), len(columns), fold, event),
             marked,
         )
+        return errors
 
-    @available_if(_of_all("deviations"))
+    @available_if(_of_all("deviations"))  # type: ignore[untyped-decorator]
     def deviations(
-        self,
+        self: Any,
         scores: ArrayLike,
         protected: Any,
         *,

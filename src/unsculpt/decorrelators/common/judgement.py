@@ -88,7 +88,8 @@ class CutTest:
         weight: Floats | None = None,
         fold: ArrayLike | None = None,
     ) -> None:
-        self.protected, self.cells, self.fold = protected, CELLS, None
+        self.protected, self.cells = protected, CELLS
+        self.fold: NDArray[Any] | None = None
         if fold is not None:
             self.cells *= len(np.unique(fold))
             self.fold = np.asarray(fold)
@@ -109,8 +110,9 @@ class CutTest:
         # At random: every so many rows might all be in one fold.
         some = np.random.default_rng(0).permutation(len(passing))[:EVENTS]
         here = self.protected[some]
-        known = hasattr(model, "models_") and self.fold is not None
-        own = {"fold": self.fold[some]} if known else {}
+        own = {}
+        if self.fold is not None and hasattr(model, "models_"):
+            own["fold"] = self.fold[some]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scores = model.threshold(np.clip(1 - cut, TINY, 1 - TINY), here, **own)
