@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -133,6 +134,28 @@ def test_a_control_region_has_no_signal(unsculpt, model, events, save, tmp_path,
     flat = json.loads(answer.stdout)["numbers"][1]
     assert flat.keys() == {"score", "1/JSD50", "ideal 1/JSD50", "flatness"}
     assert "Note: there is no signal among these events." in output.read_text()
+
+
+def test_a_control_region_in_data_has_neither_labels_nor_weights(
+    unsculpt, events, save, tmp_path, no_pictures
+):
+    fitted = save(events.filter(pa.compute.field("label") == 0), "mc.parquet")
+    model = tmp_path / "weighted.unsculpt"
+    columns = ["--score", "tagger", "--protect", "mass", "--weight", "w"]
+    unsculpt("fit", fitted, *columns, "--background", "label == 0", "-o", model)
+    data = save(events.drop_columns(["label", "w"]), "data.parquet")
+    report = ["report", model, "-o", tmp_path / "r.html", "-q"]
+    for given, hint in (
+        ([data], "'label'.*background of the fit; .*--background-files"),
+        (["--background-files", data], "'w'.*weight of the fit; .*--weight 1"),
+    ):
+        answer = unsculpt(*report, *given)
+        assert answer.exit_code == 1
+        assert re.search(hint, answer.stderr)
+        assert not (tmp_path / "r.html").exists()
+    answer = unsculpt(*report, "--background-files", data, "--weight", "1")
+    assert answer.exit_code == 0, answer.stderr
+    assert "1,000 background (sum of weights 1,000)" in (tmp_path / "r.html").read_text()
 
 
 @pytest.mark.parametrize("moved", [False, True])

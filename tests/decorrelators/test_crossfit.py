@@ -39,6 +39,21 @@ class TestFolds:
             alone = us.SplineDecorrelator().fit(toy.score[~own], toy.protected[~own])
             assert_same(flat[own], _quietly(alone, toy.score[own], toy.protected[own]))
 
+    def test_the_error_is_that_of_the_model_of_the_fold(self, spline, toy, number):
+        score, mass, event = toy.score[:50], toy.protected[:50], number[:50]
+        each = np.array([m.uncertainty(score, mass) for m in spline.models_])
+        error = spline.uncertainty(score, mass, event=event)
+        assert_same(error, each[event % 3, np.arange(50)])
+        np.testing.assert_allclose(spline.uncertainty(score, mass), each.mean(axis=0))
+        for folds, expected in (({"event": event}, error), ({}, (each**2).mean(axis=0) ** 0.5)):
+            moves = spline.deviations(score, mass, **folds)
+            np.testing.assert_allclose((moves**2).sum(axis=1) ** 0.5, expected, rtol=0.03)
+
+    def test_without_errors_of_the_models_there_is_none(self, toy):
+        model = us.CrossFit(us.KNNDecorrelator(), folds=2).fit(toy.score, toy.protected)
+        assert not hasattr(model, "uncertainty")
+        assert not hasattr(model, "deviations")
+
     @pytest.mark.parametrize("kind", [us.KNNDecorrelator, us.DDTDecorrelator])
     def test_an_event_does_not_change_its_own_model(self, kind, toy, number):
         """Whatever its score: only the other models have seen it."""

@@ -51,6 +51,25 @@ def test_pulls_without_signal_are_normal(weighted):
     assert np.std(pulls) == pytest.approx(1, abs=0.2)
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        pytest.param(lambda random, n: random.choice([1, 1, 1, -1], n), id="of both signs"),
+        pytest.param(lambda random, n: random.lognormal(size=n), id="heavy"),
+    ],
+)
+def test_weights_of_few_events_do_not_bend_the_fit(draw):
+    random = np.random.default_rng(3)
+    pulls = []
+    for _ in range(40):
+        counts = random.poisson(SMOOTH / 6)
+        weights = [draw(random, n) for n in counts]
+        content, squares = (np.array([np.sum(w**k) for w in weights]) for k in (1.0, 2.0))
+        pulls.append(scan_for_bumps(content, EDGES, width=5, order=2, squares=squares).pulls)
+    assert abs(np.mean(pulls)) < 0.15
+    assert np.std(pulls) == pytest.approx(1, abs=0.15)
+
+
 def test_a_bump_is_found_where_it_is():
     bump = 600 * np.diff(norm.cdf(EDGES, 90, 4))
     scan = scan_for_bumps(SMOOTH + bump, EDGES, width=5, order=2)

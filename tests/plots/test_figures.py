@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 from unsculpt import metrics, plots
 from unsculpt.datasets import toys
 from unsculpt.plots.axis import Axis
+from unsculpt.plots.beside import Beside, beside
 from unsculpt.plots.efficiency import background_efficiencies
 from unsculpt.plots.in_bins import binomial_error
 from unsculpt.plots.separation import separation_in_bins
@@ -176,3 +177,19 @@ def test_cuts_and_losses_are_drawn_as_given():
     (axes,) = drawn(plots.history({"training": losses, "one model": [4, 2]}))
     means = [line.get_ydata().tolist() for line in axes.lines if line.get_alpha() is None]
     assert means == [[4, 2], [4, 2]]
+
+
+def test_an_axis_without_a_power_of_ten_has_plain_numbers():
+    points = [
+        metrics.WorkingPoint(x, y, metrics.Ideal(60.0, 5.0)) for x, y in ((8.0, 25.0), (9.0, 45.0))
+    ]
+    (axes,) = drawn(plots.trade_off({"tagger": points}))
+    texts = {tick.get_text() for tick in axes.yaxis.get_ticklabels(which="both")}
+    assert {"30", "40"} <= texts
+
+
+def test_a_per_cent_is_no_power_of_ten():
+    axis = Axis.from_events(np.linspace(50, 150, 5), np.zeros(5), 4, "mass")
+    share = metrics.Interval(*np.outer([1.0, 0.9, 1.1], np.full(4, 0.015)))
+    upper, _ = drawn(beside({"1% kept": Beside(share, share)}, axis, "efficiency"))
+    assert not upper.yaxis.get_offset_text().get_text()

@@ -67,7 +67,7 @@ def check(
     signal_files: SignalFiles = None,
     weight: Annotated[
         str | None,
-        expression("The event weights, all positive."),
+        expression("The event weights, of either sign."),
     ] = None,
     strength: Annotated[
         list[float] | None,

@@ -14,6 +14,7 @@ import typer
 from unsculpt.cli.report_inputs import (
     columns_of,
     compared,
+    known_here,
     listed,
     named_as_fitted,
     seen_in_the_fit,
@@ -209,6 +210,7 @@ def report(
         fitted = load_decorrelator(model)
         remembered = fitted.source_ or {}
         source, names = columns_of(remembered, here)
+        known_here(source, here, [*stream.columns, files.FILE, files.ROW])
         know_folds(fitted, source, fold_by)
         if "blind" in remembered and not unblind:
             source["blind"] = remembered["blind"]

@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from unsculpt.cli.shared import load_decorrelator
 
+# What to say of files that do not have what the model remembers.
+INSTEAD = {
+    "background": "if all events of a file are background, name it with --background-files",
+    "weight": "if each event counts once, give --weight 1",
+}
+
 if TYPE_CHECKING:
     from unsculpt.decorrelators import Decorrelator
     from unsculpt.files.location import Location
@@ -52,6 +58,8 @@ def columns_of(fitted: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, 
     }
     if here["background"] or here["background_files"] or here["signal_files"]:
         source["signal"] = here["signal"]  # that of the fit went with its background
+    if here["background_files"]:
+        source["background"] = here["background"]  # all events of such a file are
     if any(fitted.get(role) for role in of_files) and not (
         source["background"] or source["background_files"]
     ):
@@ -74,6 +82,18 @@ def columns_of(fitted: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, 
             f"but --protect names {', '.join(source['protected'])}"
         )
     return source, names
+
+
+def known_here(source: dict[str, Any], here: dict[str, Any], columns: list[str]) -> None:
+    """Refuse what the model remembers but these files do not have, as data have no weights."""
+    from unsculpt.files.expressions import parse
+
+    for role, instead in INSTEAD.items():
+        if source[role] and not here[role]:
+            try:
+                parse(source[role], columns)
+            except ValueError as error:
+                raise ValueError(f"{error}. This is the {role} of the fit; {instead}") from None
 
 
 def named_as_fitted(names: list[str], protected: dict[str, Any]) -> Columns:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.chain import models_of
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
+from unsculpt.decorrelators.common.fold_errors import FoldErrors
 from unsculpt.decorrelators.common.folds import NEW, check_folds, fold_of_each
 from unsculpt.decorrelators.common.outside import STRICTEST_FIRST
 from unsculpt.graph import Graph, Value
@@ -40,7 +41,7 @@ from unsculpt.saving import Arrays, Json, packed_all, unpacked_all
 COUNTED = "events with a weight other than zero"
 
 
-class CrossFit(Decorrelator):
+class CrossFit(FoldErrors, Decorrelator):
     """Transform every event by a model that was not fitted on it, and still fit on all of them.
 
     On the events of its fit a model looks flatter than on others. So the events are divided into

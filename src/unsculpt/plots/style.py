@@ -29,6 +29,7 @@ STYLE = mplhep.style.ATLAS | {
     "axes.linewidth": 0.8,
     "axes.autolimit_mode": "data",
     "axes.formatter.use_mathtext": False,  # plain numbers, five times as fast
+    "axes.formatter.limits": (-4, 6),  # a per cent is no power of ten
     "legend.fontsize": "small",
     "legend.title_fontsize": "small",
     "legend.borderpad": 0.6,

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from unsculpt.metrics import WorkingPoint
-from unsculpt.plots.style import ALL, COLOURS, styled
+from unsculpt.plots.style import ALL, COLOURS, log_axis, styled
 
 
 @styled
@@ -41,7 +42,9 @@ def trade_off(curves: Mapping[str, Sequence[WorkingPoint]], *, efficiency: float
             axes.plot(at[0][end], at[1][end], "o", color=colour, markerfacecolor=face)
     axes.margins(x=0.05)
     percent = f"{100 * efficiency:g}"
-    axes.set(xlabel=f"R{percent}", ylabel=f"1/JSD{percent}", yscale="log")
+    log_axis(axes)
+    axes.yaxis.set_minor_formatter(LogFormatter())  # it may reach over no power of ten at all
+    axes.set(xlabel=f"R{percent}", ylabel=f"1/JSD{percent}")
     figure.legend(loc="outside upper center", ncols=4)
     return figure
 

@@ -46,7 +46,7 @@ class Events:
         protected: the attributes, as the model takes them.
         axes: the same to draw, one for each.
         notes: what the reader should know.
-        fold: of each event, as text, where it is known.
+        fold: of each event, where it is known.
     """
 
     scores: dict[str, Floats]
@@ -135,7 +135,7 @@ class Events:
             axes,
             ([] if has_signal else [NO_SIGNAL])
             + list(dict.fromkeys(str(w.message) for w in caught)),
-            None if folds is None else (np.asarray(event) % folds).astype(str)[kept],
+            None if folds is None else (np.asarray(event) % folds)[kept],
         )
 
 

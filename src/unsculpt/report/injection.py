@@ -101,7 +101,7 @@ def inject_signal(
         labels: 1 for signal, 0 for background.
         strengths: signal over background.
         efficiency: the share of the events that the cut keeps.
-        sample_weight: event weights, positive ones.
+        sample_weight: event weights, negative ones included.
         seed: seed of the division into halves.
 
     Examples:
@@ -119,11 +119,6 @@ def inject_signal(
     same_length(len(values), protected=len(columns[0]), labels=len(label))
     check_fraction(efficiency, "efficiency")
     weight = weight_column(sample_weight, len(values))
-    if np.any(weight < 0):
-        raise ValueError(
-            f"sample_weight is negative in {np.sum(weight < 0):,} of {len(weight):,} events; to "
-            "inject signal, expected positive ones: leave them out, or take their events away"
-        )
     for number in strengths:
         if not 0 < number <= 1:
             raise ValueError(f"strengths has {number:g}; expected fractions above 0 and up to 1")
@@ -137,14 +132,14 @@ def inject_signal(
 
     def fitted(strength: float) -> Any:
         own = _mixed(weight[to_fit], label[to_fit], strength)
-        rows = np.flatnonzero(to_fit)[own > 0]
+        rows = np.flatnonzero(to_fit)[own != 0]
         model = clone(decorrelator)
         much = f"with {100 * strength:.4g}%" if strength else "without"
         for part in models_of([getattr(model, "decorrelator", model)]):
             if isinstance(part, Decorrelator):
                 part.outside = "clip"  # one half has the heaviest event
         with progress(f"Fitting {much} signal"):
-            return model.fit(values[rows], table[rows], sample_weight=own[own > 0])
+            return model.fit(values[rows], table[rows], sample_weight=own[own != 0])
 
     def flat(model: Any) -> Floats:
         with warnings.catch_warnings():

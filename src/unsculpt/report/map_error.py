@@ -40,7 +40,8 @@ class MapError:
 
 def knows_its_error(model: Any) -> bool:
     """Return whether a model has a statistical error; networks need replicas for it."""
-    return hasattr(model, "uncertainty") and bool(getattr(model, "replicas_", True))
+    one = getattr(model, "models_", [model])[0]  # with folds they are of one kind
+    return hasattr(one, "uncertainty") and bool(getattr(one, "replicas_", True))
 
 
 def map_errors(events: Events, model: Any, efficiencies: Sequence[float]) -> list[MapError]:

@@ -122,8 +122,8 @@ def _plane(events: Events, first: Axis, second: Axis) -> Picture:
         f"{bare(first.name)} and {bare(second.name)} together",
         f"A cut that keeps {IN_PLANE:.0%} of all background: by how many statistical errors the "
         f"share that passes in each cell of {bare(first.name)} and {bare(second.name)} is above "
-        "(red) or below (blue) that of all. Flat is pale, without a pattern. The table has the "
-        "ratios.",
+        "(red) or below (blue) that of all. Where the score is flat, colours are weak and have no "
+        "pattern. The table has the ratios.",
         draw_plane(cells, first, second),
         [
             Table.from_columns(

@@ -37,7 +37,7 @@ def test_many_events_see_what_the_map_lacks(spline):
     raw = test(score >= 0.5, spline, 0.5)
     assert not raw.within_map
     assert raw.line(60_000).startswith("not flat")
-    assert raw.line(60_000).endswith("errors; with the error of the map p = 8.3e-61")
+    assert raw.line(60_000).endswith("errors; with the error of the map p = 5.1e-61")
     assert test(score >= 0.5).line(60_000).endswith("errors")
 
 
@@ -48,6 +48,26 @@ def test_without_error_of_the_map_nothing_changes():
     test, some = FlatnessTest(mass, weight), np.arange(0, 5_000, 3)
     plain, exact = test(passing), test(passing, 50, Deviations(some, np.zeros((len(some), 4))))
     assert (exact.chi2, exact.degrees) == (pytest.approx(plain.chi2), plain.degrees)
+
+
+def test_events_of_all_folds_are_looked_at():
+    class Model:
+        """Knows no error, and of which folds it was asked."""
+
+        models_, n_scores_, asked = (None,), 1, set()
+
+        def threshold(self, efficiency, protected, *, fold):
+            self.asked.update(fold)
+            return np.zeros(len(protected))
+
+        def deviations(self, scores, protected, *, fold):
+            return np.zeros((len(scores), 2))
+
+    mass, number = np.random.default_rng(1).random(20_000), np.arange(20_000)
+    test = CutTest({"mass": mass}, mass, fold=number % 10)  # of rows, in the order of the file
+    judged = test(mass > 0.5, Model())
+    assert Model.asked == set(range(10))
+    assert judged.with_map.chi2 == pytest.approx(judged.statistics.chi2)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from unsculpt.metrics.independence import Deviations, FlatnessTest
 CELLS = 50  # of the attributes, in each fold
 FOLD = "CrossFit fold"  # what a test calls it beside the attributes
 EVENTS = 2_000  # at which the error of the map is looked up: it changes slowly
+TINY = 1e-9  # a cut that keeps nothing or everything is none
 
 
 class Judgement(NamedTuple):
@@ -88,9 +89,11 @@ class CutTest:
         fold: ArrayLike | None = None,
     ) -> None:
         self.protected, self.cells = protected, CELLS
+        self.fold: NDArray[Any] | None = None
         if fold is not None:
             self.cells *= len(np.unique(fold))
-            attributes = {FOLD: np.asarray(fold).astype(str), **attributes}
+            self.fold = np.asarray(fold)
+            attributes = {FOLD: self.fold.astype(str), **attributes}
         self.test = FlatnessTest(attributes, weight)
 
     def __call__(self, passing: Mask, model: Any = None, cut: float = 0.0) -> Judgement:
@@ -104,10 +107,14 @@ class CutTest:
         statistics = self.test(passing, self.cells)
         if statistics.flat or not hasattr(model, "deviations") or model.n_scores_ > 1:
             return Judgement(statistics)
-        some = np.arange(len(passing))[:: -(-len(passing) // EVENTS)]
+        # At random: every so many rows might all be in one fold.
+        some = np.random.default_rng(0).permutation(len(passing))[:EVENTS]
         here = self.protected[some]
+        own = {}
+        if self.fold is not None and hasattr(model, "models_"):
+            own["fold"] = self.fold[some]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scores = model.inverse_transform(np.full(len(some), cut), here)
-            shifts = model.deviations(scores, here)
+            scores = model.threshold(np.clip(1 - cut, TINY, 1 - TINY), here, **own)
+            shifts = model.deviations(scores, here, **own)
         return Judgement(statistics, self.test(passing, self.cells, Deviations(some, shifts)))

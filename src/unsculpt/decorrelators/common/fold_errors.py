@@ -1,0 +1,72 @@
+"""The error of maps that were fitted in folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
+
+from unsculpt.decorrelators.common.folds import NEW, fold_of_each
+from unsculpt.inputs import Floats, is_one_column
+
+
+def _of_all(method: str) -> Callable[[Any], bool]:
+    return lambda self: hasattr(self.models_[0], method)
+
+
+class FoldErrors:
+    """What a `CrossFit` knows of its error, if its models know theirs."""
+
+    @available_if(_of_all("uncertainty"))  # type: ignore[untyped-decorator]
+    def uncertainty(
+        self: Any,
+        scores: ArrayLike,
+        protected: Any,
+        *,
+        fold: ArrayLike | None = None,
+        event: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the error of the map of each event's fold, as its model knows it.
+
+        For events that no model has seen, the mean of these errors: the models share most of their
+        events, so their mean is hardly known better than each.
+        """
+        columns, _, marked = self._check(scores, self._first._along(protected))
+        given = columns[:, 0] if is_one_column(scores) else columns
+        table = self._table(protected)
+        errors: Floats = self._by_fold(
+            lambda model, rows: model.uncertainty(given[rows], table[rows]),
+            fold_of_each(len(self.models_), len(columns), fold, event),
+            marked,
+        )
+        return errors
+
+    @available_if(_of_all("deviations"))  # type: ignore[untyped-decorator]
+    def deviations(
+        self: Any,
+        scores: ArrayLike,
+        protected: Any,
+        *,
+        fold: ArrayLike | None = None,
+        event: ArrayLike | None = None,
+    ) -> Floats:
+        """Return how one standard deviation of each direction moves `transform`, (n, k).
+
+        Each model has directions of its own: what they have in common is left out, as it is between
+        a fold and the maps that were fitted on it.
+        """
+        columns, *_ = self._check(scores, self._first._along(protected))
+        table = self._table(protected)
+        folds = fold_of_each(len(self.models_), len(columns), fold, event)
+        parts = []
+        for k, model in enumerate(self._silent_models):
+            rows = np.flatnonzero((folds == k) | (folds == NEW))
+            own = model.deviations(columns[rows, 0], table[rows])
+            part = np.zeros((len(columns), own.shape[1]))
+            # An event that no model has seen gets the mean of the maps.
+            part[rows] = own / np.where(folds[rows] == NEW, len(self.models_) ** 0.5, 1)[:, None]
+            parts.append(part)
+        return np.hstack(parts)
