@@ -503,6 +503,14 @@ def test_two_columns_of_one_name(tmp_path):
         scan(tmp_path / "a.csv")
 
 
+def test_a_name_that_is_no_text(tmp_path):
+    path = tmp_path / "a.arrow"
+    pa.feather.write_feather(pa.table({"mass": [1.0, 2.0]}), path)
+    path.write_bytes(path.read_bytes().replace(b"mass", b"ma\xff\xfe"))
+    with pytest.raises(ValueError, match=r"a\.arrow cannot be read: .*; is it whole"):
+        scan(path)
+
+
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
 def test_two_columns_of_one_name_that_others_wrote(name, tmp_path):
     table = pa.table([[1.0], [2.0]], names=["mass", "mass"])
