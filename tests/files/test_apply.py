@@ -156,9 +156,7 @@ def test_text_among_numbers_is_shown_with_its_row(product, flat, save, tmp_path)
         words = flat[name].cast(pa.string()).to_pylist()
         stray = pa.array([*words[:6], "-", *words[7:]])
         path = save(flat.set_column(flat.column_names.index(name), name, stray), f"{name}.parquet")
-        message = (
-            rf"{name} is text; .*; {name} is '-' in row 7 of {name}\.parquet, a number"
-        )
+        message = rf"{name} is text; .*; {name} is '-' in row 7 of {name}\.parquet, a number"
         with pytest.raises(ValueError, match=message):
             apply(product, scan(path), tmp_path / "b.parquet")
     # Who said so has categories of any text, "1" and "other" among them.
