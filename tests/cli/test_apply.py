@@ -36,6 +36,25 @@ def test_many_columns_are_counted_not_named(unsculpt, model, events, save, tmp_p
     assert "Added 7 columns, tagger_flat to tagger_flat_down_3, to 1,000 rows" in answer.output
 
 
+def test_many_files_are_counted_not_named(unsculpt, model, events, save, tmp_path):
+    files = [save(events[:9], f"{i}.csv") for i in range(6)]
+    answer = unsculpt("apply", model, *files, "-o", f"{tmp_path}/out/")
+    assert f"6 files, {tmp_path}/out/0.csv to {tmp_path}/out/5.csv\n" in answer.output
+
+
+def test_no_control_characters_of_a_model(unsculpt, model, events, save, tmp_path):
+    odd, names = us.load(model), {"\x1b[31mred": events["mass"]}
+    odd.fit(events["tagger"].to_numpy()[:800], {name: x[:800] for name, x in names.items()})
+    odd.source_ = {"score": ["tagger"], "protected": list(names)}
+    odd.save(tmp_path / "odd.unsculpt")
+    path = save(events, "a.parquet")
+    told = "apply", tmp_path / "odd.unsculpt", path, "-o", tmp_path / "b.parquet"
+    for place in ("mass", "mass / 1000"):
+        answer = unsculpt(*told, "--protect", place)
+        assert "\\x1b[31mred was outside" in answer.output
+        assert "\x1b" not in answer.output + answer.stderr
+
+
 def test_asks_for_units_where_most_is_outside(unsculpt, model, events, save, tmp_path):
     path, output = save(events, "a.parquet"), tmp_path / "b.parquet"
     asked = "Warning: mass was outside the fitted range in most events; is it in the units of the"

@@ -19,6 +19,25 @@ def test_in_words(unsculpt, model):
         assert words in answer.output
 
 
+def test_which_events(unsculpt, model, tmp_path):
+    told = us.load(model)
+    told.source_ = told.source_ | {
+        "background_files": ["qcd*.root", "top.root"],
+        "signal_files": ["w.root"],
+        "blind": "70 < mass < 100",
+        "files": [f"qcd{i}.root" for i in range(9)],
+    }
+    told.save(tmp_path / "told.unsculpt")
+    answer = unsculpt("info", tmp_path / "told.unsculpt").output
+    lines = {" ".join(line.split()) for line in answer.splitlines()}
+    assert lines > {
+        "background files qcd*.root, top.root",
+        "signal files w.root",
+        "blind 70 < mass < 100",
+        "fitted on 800 events of 9 files, qcd0.root to qcd8.root",
+    }
+
+
 def test_a_model_inside_another(unsculpt, model, tmp_path):
     us.Moved(us.load(model), to=80.0, amount=0.5).save(tmp_path / "moved.unsculpt")
     lines = unsculpt("info", tmp_path / "moved.unsculpt").output.splitlines()

@@ -1,3 +1,5 @@
+import resource
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,20 @@ def test_gradient_in_the_score_is_the_slope(name, request):
     close = torch.isclose(score.grad, slope, rtol=1e-3, atol=1e-3)
     assert close.float().mean() > 0.9
     assert (score.grad >= 0).all()
+
+
+def test_a_full_disk_is_an_error(tagger, tmp_path):
+    """Torch would end the process, and leave half a file behind."""
+    (tmp_path / "model.pt").write_text("older")
+    _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            to_torchscript(tagger.model, tmp_path / "model.pt")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
+    assert (tmp_path / "model.pt").read_text() == "older"
 
 
 def test_torchscript(case, tmp_path):

@@ -151,6 +151,25 @@ def test_a_mistake_is_in_a_file(product, flat, save, tmp_path):
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["1.parquet"]
 
 
+def test_text_among_numbers_is_shown_with_its_row(product, flat, save, tmp_path):
+    for name in ("tagger", "mass"):
+        words = flat[name].cast(pa.string()).to_pylist()
+        stray = pa.array([*words[:6], "-", *words[7:]])
+        path = save(flat.set_column(flat.column_names.index(name), name, stray), f"{name}.parquet")
+        message = rf"{name} is text; .*; {name} is '-' in row 7 of {name}\.parquet, a number"
+        with pytest.raises(ValueError, match=message):
+            apply(product, scan(path), tmp_path / "b.parquet")
+    # Who said so has categories of any text, "1" and "other" among them.
+    product.source_ = product.source_ | {"categorical": ["mass"]}
+    with pytest.raises(ValueError, match=r"mass\.parquet: (?!mass is text)"):
+        apply(product, scan(path), tmp_path / "b.parquet")
+
+
+def test_a_mistake_is_in_the_output(product, flat, save, tmp_path):
+    with pytest.raises(ValueError, match=rf"^{tmp_path}/b\.xyz should end in"):
+        apply(product, scan(save(flat, "a.parquet")), tmp_path / "b.xyz")
+
+
 def test_two_files_of_one_name(product, flat, save, tmp_path):
     (tmp_path / "1").mkdir(), (tmp_path / "2").mkdir()
     names = save(flat, "1/a.parquet"), save(flat, "2/a.parquet")

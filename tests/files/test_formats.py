@@ -146,6 +146,21 @@ class TestOthersWrote:
         with pytest.raises(ValueError, match=r"a.csv: .*write whole numbers as 1\.0"):
             read(tmp_path / "a.csv")
 
+    @pytest.mark.parametrize(
+        ("first", "row", "message"),
+        [
+            (9_999, "7,-,8", r"mass in row 10,000: .* '-'"),
+            (9_999, "7,8", "in row 10,000: Expected 3 columns, got 2: 7,8"),
+            (3, "7,8", "in row 4: Expected 3 columns, got 2: 7,8"),
+        ],
+    )
+    def test_csv_with_a_stray_row(self, first, row, message, tmp_path, monkeypatch):
+        monkeypatch.setattr("unsculpt.files.csv.BLOCK", 2**12)
+        rows = ["n,mass,score", *["1,80.5,0.5"] * first, row, "1,80.5,0.5\n"]
+        (tmp_path / "a.csv").write_text("\n".join(rows))
+        with pytest.raises(ValueError, match=rf"a\.csv: {message}"):
+            list(scan(tmp_path / "a.csv").chunks(["score", "mass"]))
+
     def test_views_of_text_as_polars_writes_them(self, tmp_path, save):
         text = pa.array(["mu", None, "el"], pa.string_view())
         of_places = pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["a", "b"]))
@@ -486,6 +501,14 @@ def test_two_columns_of_one_name(tmp_path):
     (tmp_path / "a.csv").write_text("mass,mass\n1,2\n")
     with pytest.raises(ValueError, match="has more than one column 'mass'"):
         scan(tmp_path / "a.csv")
+
+
+def test_a_name_that_is_no_text(tmp_path):
+    path = tmp_path / "a.arrow"
+    pa.feather.write_feather(pa.table({"mass": [1.0, 2.0]}), path)
+    path.write_bytes(path.read_bytes().replace(b"mass", b"ma\xff\xfe"))
+    with pytest.raises(ValueError, match=r"a\.arrow cannot be read: .*; is it whole"):
+        scan(path)
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])

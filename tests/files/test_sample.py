@@ -143,6 +143,12 @@ def test_beyond_all_numbers(save):
     assert read_sample(events, SOURCE | ALL, nan="drop").dropped == 1
 
 
+def test_a_missing_category_is_no_number(save):
+    table = pa.table({"tagger": [0.1, 0.2, 0.3], "mass": ["ee", None, "mm"]})
+    with pytest.raises(ValueError, match="mass is missing in 1 of 3 events; repair them"):
+        read_sample(scan(save(table, "a.parquet")), SOURCE | ALL)
+
+
 def test_without_conditions_all_is_background(events):
     assert not read_sample(events, SOURCE | ALL).label.any()
 

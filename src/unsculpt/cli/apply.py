@@ -23,10 +23,12 @@ from unsculpt.cli.shared import (
     check_folder,
     cluster_if_any,
     explained,
+    few_or_many,
     know_folds,
     load_decorrelator,
     place,
     print_json,
+    printable,
     said,
 )
 
@@ -176,13 +178,12 @@ def _print(done: Applied, seconds: float, outside: str) -> None:
     from rich.markup import escape
 
     console = Console(highlight=False)
-    columns, files = ", ".join(done.columns), ", ".join(done.files)
-    if len(done.columns) > 5:  # as with variations
-        columns = f"{len(done.columns)} columns, {done.columns[0]} to {done.columns[-1]},"
+    columns = few_or_many(done.columns, "columns") + "," * (len(done.columns) > 5)
+    files = few_or_many(done.files, "files")
     each = "" if done.scores == done.rows else f" with {done.scores:,} scores"
     console.print(
-        f"Added {escape(columns)} to {done.rows:,} rows{each} in {seconds:.1f} s: "
-        f"[bold]{escape(files)}[/bold]",
+        f"Added {escape(printable(columns))} to {done.rows:,} rows{each} in {seconds:.1f} s: "
+        f"[bold]{escape(printable(files))}[/bold]",
         soft_wrap=True,
     )
     if done.missing:
@@ -191,6 +192,7 @@ def _print(done: Applied, seconds: float, outside: str) -> None:
         console.print(f"{done.unselected:,} of {done.scores:,} are not selected and stay NaN.")
     for name, count in done.outside.items():
         console.print(
-            f"{escape(name)} was outside the fitted range in {count:,} of {done.scores:,}: "
+            f"{escape(printable(name))} was outside the fitted range in {count:,} of "
+            f"{done.scores:,}: "
             f"{'the nearest fitted value stood in' if outside == 'clip' else 'they are NaN'}."
         )

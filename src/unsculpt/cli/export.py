@@ -37,9 +37,10 @@ def export(
         typer.Option(
             metavar="X",
             help="For correctionlib: the largest difference to the model. By default 0.001 of the "
-            "new score. With --efficiency it is the relative difference of the fraction kept, by "
-            "default 0.01. With --to it is the difference of the level from which the score moves, "
-            "or of the moved score as a fraction of its range, by default 0.01.",
+            "new score, 0.01 where there are two attributes. With --efficiency it is the relative "
+            "difference of the fraction kept, by default 0.01. With --to it is the difference of "
+            "the level from which the score moves, or of the moved score as a fraction of its "
+            "range, by default 0.01.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

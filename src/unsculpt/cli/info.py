@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unsculpt.cli.shared import Json, Quiet, explained, print_json, printable
+from unsculpt.cli.shared import Json, Quiet, explained, few_or_many, print_json, printable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
+
+
+ROLES = ("selection", "background", "signal", "background_files", "signal_files", "weight", "blind")
 
 
 def info(
@@ -101,7 +104,7 @@ def _print(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], console: C
         "written by": f"unsculpt {metadata['version']}, {size:.1f} MB",
         "score": _scores(arrays, columns.get("score")),
         "protected": _protected(metadata.get("protected", []), columns.get("protected")),
-        **{role: columns.get(role) for role in ("selection", "background", "signal", "weight")},
+        **{role.replace("_", " "): columns.get(role) for role in ROLES},
         "folds": _folds(len(folds), columns.get("fold_by")),
         "fitted on": _fitted_on(columns),
         "training": _listed(layers[-1].get("training", {})),
@@ -110,6 +113,7 @@ def _print(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], console: C
     grid = Table.grid(padding=(0, 2))
     for name, text in rows.items():
         if text:
+            text = ", ".join(text) if isinstance(text, list) else text
             grid.add_row(f"[bold]{name}[/bold]", escape(printable(str(text))))
     console.print(grid)
 
@@ -151,7 +155,7 @@ def _folds(count: int, fold_by: str | None) -> str:
 def _fitted_on(columns: dict[str, Any]) -> str:
     if "events" not in columns:
         return ""
-    return f"{columns['events']:,} events of {', '.join(columns['files'])}"
+    return f"{columns['events']:,} events of {few_or_many(columns['files'], 'files')}"
 
 
 def _listed(values: dict[str, Any]) -> str:

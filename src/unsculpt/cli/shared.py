@@ -225,13 +225,13 @@ def warn_of_low_auc(sample: Sample, scores: list[str]) -> list[str]:
 def said(kind: str, notes: list[str]) -> list[str]:
     """Print notes on stderr, each in a line that begins with what kind it is; return them."""
     for note in notes:
-        typer.echo(f"{kind}: {note}", err=True)
+        typer.echo(f"{kind}: {printable(note)}", err=True)
     return notes
 
 
 def show_warning(message: Warning | str, *where: Any) -> None:
     """Print a warning of the library as a sentence, without the line of code it came from."""
-    said("Warning", [printable(" ".join(str(message).split()))])
+    said("Warning", [" ".join(str(message).split())])
 
 
 def know_folds(model: Decorrelator, source: dict[str, Any], fold_by: str | None) -> None:
@@ -250,6 +250,13 @@ def know_folds(model: Decorrelator, source: dict[str, Any], fold_by: str | None)
             "--fold-by",
             err=True,
         )
+
+
+def few_or_many(names: list[str], what: str) -> str:
+    """List names, or the first and the last of them if the list would fill the screen."""
+    if len(names) <= 5:
+        return ", ".join(names)
+    return f"{len(names):,} {what}, {names[0]} to {names[-1]}"
 
 
 def printable(text: str) -> str:

@@ -64,8 +64,8 @@ def to_correctionlib(
         model: a fitted decorrelator of scores whose conditional CDF is a table: of one continuous
             attribute, or a `SplineDecorrelator`; or a `Moved` of one or two continuous attributes.
         path: the file to write; compressed if its name ends in .gz.
-        tolerance: the largest difference to `transform` at any score and attribute, 0.001 if not
-            given, 0.01 of a `Moved`.
+        tolerance: the largest difference to `transform` at any score and attribute; if not given,
+            0.001 with one continuous attribute, 0.01 with two and of a `Moved`.
         variations: pairs of the model's variations to write too; the correction then has a last
             input, `variation`, which is "nominal", "up_1", "down_1", ...
 
@@ -79,13 +79,13 @@ def to_correctionlib(
     """
     check_single(model)
     moves = isinstance(model, Moved)
-    if tolerance is None:
-        tolerance = 1e-2 if moves else 1e-3
+    attributes = attributes_of(model)
+    names = continuous(attributes)
+    if tolerance is None:  # a finer grid over two attributes would have fifty megabytes
+        tolerance = 1e-2 if moves or len(names) > 1 else 1e-3
     check_tolerance(tolerance)
     models = varied(model, variations) if variations else {"nominal": model}
     which = [{"name": VARIATION, "type": "string"}] if variations else []
-    attributes = attributes_of(model)
-    names = continuous(attributes)
     what = f"moved to {model.to!r} in" if moves else "decorrelated from"
     content = _moved if moves else _flat
     corrections = [

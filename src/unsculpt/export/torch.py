@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from unsculpt.atomic import atomic_write
@@ -56,8 +57,11 @@ def to_torchscript(
         for x in graph.inputs.values()
     )
     traced = torch.jit.trace(_module(graph, torch), example)
+    # By a name torch would write itself, and take Python down with it if the disk is full.
+    content = BytesIO()
+    torch.jit.save(traced, content)
     with atomic_write(path) as draft:
-        torch.jit.save(traced, str(draft))
+        draft.write_bytes(content.getbuffer())
 
 
 def _module(graph: Graph, torch: Any) -> Any:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from unsculpt.decorrelators.base import Decorrelator, varied
 from unsculpt.decorrelators.common.outside import Outside, OutsideWarning
 from unsculpt.files.arrays import FILE, ROW, placed, side_by_side, to_arrow
-from unsculpt.files.expressions import Expression, parse
+from unsculpt.files.expressions import Expression, Rows, parse
 from unsculpt.files.formats import create
 from unsculpt.files.location import Location
 from unsculpt.files.prefetch import prefetch
@@ -103,7 +103,7 @@ def apply(
     if os.fspath(output).endswith(os.sep):
         Path(output).mkdir(exist_ok=True)
     for part, target in pairs:
-        with _naming(part), warnings.catch_warnings(record=True) as notes:
+        with _naming(part, target), warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
             schema = columns.schema(part.schema())
             finish = partial(columns.add, schema=schema, done=done)
@@ -126,13 +126,13 @@ def apply(
 
 
 @contextmanager
-def _naming(part: Stream) -> Iterator[None]:
+def _naming(part: Stream, target: Location) -> Iterator[None]:
     """Say in which file a mistake is."""
     try:
         yield
     except ValueError as error:
         file = str(part.locations[0])
-        if len(part.locations) > 1 or file in str(error):
+        if len(part.locations) > 1 or file in str(error) or str(target.path) in str(error):
             raise
         raise ValueError(f"{file}: {error}") from error
 
@@ -184,6 +184,8 @@ class _NewColumns:
                 f"the model takes {', '.join(source['score'])} as score and "
                 f"{', '.join(source['protected'])} as protected: {error}"
             ) from None
+        free = (model.source_ or source).get("categorical") or ()  # may hold any text
+        self.free = [e for e, of in zip(self.protected, self.attributes, strict=True) if of in free]
         fold_by = source.get("fold_by")
         self.fold_by = _fold_by(fold_by, columns) if fold_by else None
         self.selection = None
@@ -237,8 +239,11 @@ class _NewColumns:
         if self.selection:
             *values, sure, chosen = values
         for expression, column in zip(expressions, values, strict=True):
-            if column.dtype.kind == "U" and expression not in self.protected:
-                raise ValueError(f"{expression.text} is text; expected numbers")
+            if column.dtype.kind != "U" or not len(column):
+                continue
+            stray = "" if expression in self.free else Rows(table).stray(expression.columns)
+            if stray or expression not in self.protected:
+                raise ValueError(f"{expression.text} is text; expected numbers{stray}")
         scores = np.column_stack(values[: len(self.scores)])
         attributes = values[len(self.scores) : len(self.scores) + len(self.protected)]
         protected = Columns(zip(self.attributes, attributes, strict=True))

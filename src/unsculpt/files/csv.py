@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,21 +22,41 @@ class CsvSource(Typed):
 
     def chunks(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read these columns, at most so many rows at once."""
-        with readable(self.path) as file, _open(file, self.schema(columns)) as reader:
-            while (batch := _next(reader, self.path)) is not None:
-                table = pa.Table.from_batches([batch])
-                for start in range(0, len(table), rows):
-                    yield table[start : start + rows]
+        schema = self.schema(columns)
+        with readable(self.path) as file, _open(file, schema) as reader:
+            try:
+                for batch in reader:
+                    table = pa.Table.from_batches([batch])
+                    for start in range(0, len(table), rows):
+                        yield table[start : start + rows]
+            except pa.ArrowInvalid as error:
+                raise ValueError(f"{self.path}: {self._first_wrong(schema, error)}") from None
+
+    def _first_wrong(self, schema: pa.Schema, error: pa.ArrowInvalid) -> str:
+        """Say which row cannot be read: one thread alone counts, the line of names included."""
+        with readable(self.path) as file, _open(file, schema, threads=False) as reader:
+            try:
+                for _ in reader:
+                    pass
+            except pa.ArrowInvalid as counted:
+                error = counted
+        column = re.search(r"CSV column #(\d+)", str(error))  # of those in the file
+        if column is None:
+            return _words(error)
+        return (
+            f"{self.columns[int(column[1])]} {_words(error)}. The first {BLOCK // 2**20} MB tell "
+            "what a column holds; write whole numbers as 1.0 if fractions follow later"
+        )
 
 
 def source(path: AnyPath, inside: str) -> CsvSource:
     """Look into a file."""
     expected = "expected a line of names, then fields separated by commas"
     try:
-        with readable(path) as file, _open(file) as reader:
+        with readable(path) as file, _open(file, threads=False) as reader:
             schema = reader.schema
     except pa.ArrowInvalid as error:
-        raise ValueError(f"{path}: {error}; {expected}") from None
+        raise ValueError(f"{path}: {_words(error)}; {expected}") from None
     if len(schema) == 1 and {";", "\t"} & set(schema.names[0]):
         raise ValueError(f"{path} has one column, {schema.names[0]!r}; {expected}")
     return CsvSource(path, schema)
@@ -49,20 +70,15 @@ def sink(path: Path, inside: str, schema: pa.Schema) -> Iterator[Put]:
         yield writer.write_table
 
 
-def _open(file: Any, schema: pa.Schema | None = None) -> pa.csv.CSVStreamingReader:
+def _open(
+    file: Any, schema: pa.Schema | None = None, *, threads: bool = True
+) -> pa.csv.CSVStreamingReader:
     wanted = schema and pa.csv.ConvertOptions(column_types=schema, include_columns=schema.names)
-    return pa.csv.open_csv(
-        file, read_options=pa.csv.ReadOptions(block_size=BLOCK), convert_options=wanted
-    )
+    how = pa.csv.ReadOptions(block_size=BLOCK, use_threads=threads)
+    return pa.csv.open_csv(file, read_options=how, convert_options=wanted)
 
 
-def _next(reader: pa.csv.CSVStreamingReader, path: AnyPath) -> pa.RecordBatch | None:
-    try:
-        return reader.read_next_batch()
-    except StopIteration:
-        return None
-    except pa.ArrowInvalid as error:
-        raise ValueError(
-            f"{path}: {error}. The first {BLOCK // 2**20} MB tell what a column holds; "
-            "write whole numbers as 1.0 if fractions follow later"
-        ) from None
+def _words(error: pa.ArrowInvalid) -> str:
+    """Return what is wrong, and in which row; pyarrow counts the line of names as one."""
+    row = re.search(r"Row #(\d+): ", str(error))
+    return f"in row {int(row[1]) - 1:,}: {str(error)[row.end() :]}" if row else str(error)

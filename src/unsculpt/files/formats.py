@@ -100,7 +100,8 @@ def open_source(location: Location) -> Source:
         )
     with reading(location):
         source = module_of(format_of(location)).source(location.path, location.inside)
-    twice = [name for name, times in Counter(source.columns).items() if times > 1]
+        times = Counter(source.columns)  # names that are no text show here first
+    twice = [name for name in times if times[name] > 1]
     if twice:
         raise ValueError(f"{location} has more than one column {twice[0]!r}; rename all but one")
     return source

@@ -319,9 +319,11 @@ def _good(columns: list[NDArray[Any]], names: list[str], nan: Missing) -> NDArra
     for name, column in zip(names, columns, strict=True):
         here = finite(column)
         if nan == "raise" and not here.all():
+            what, also = "NaN or infinite", f" ({LARGEST:g} and beyond count as infinite)"
+            if column.dtype.kind == "U":
+                what, also = "missing", ""
             raise ValueError(
-                f"{name} is NaN or infinite in {np.sum(~here):,} of {len(here):,} events "
-                f"({LARGEST:g} and beyond count as infinite); "
+                f"{name} is {what} in {np.sum(~here):,} of {len(here):,} events{also}; "
                 "repair them, or leave them out with nan='drop' (--nan drop)"
             )
         good &= here
