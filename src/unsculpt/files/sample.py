@@ -99,6 +99,16 @@ def read_sample(
         nan: whether NaN or infinite scores, attributes and weights, and conditions that are not
             known as a value is missing, are an error or left out.
         advance: told how many rows came with each chunk.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import files
+    >>> kinds = {"background": "label == 0", "signal": "label == 1"}
+    >>> source = {"score": ["tagger"], "protected": ["mass"], **kinds}
+    >>> with TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/events.npz", tagger=[0.2, 0.9], mass=[60.0, 80.0], label=[0, 1])
+    ...     sample = read_sample(files.scan(f"{folder}/events.npz"), source)
+    >>> sample.label
+    array([0, 1], dtype=int8)
     """
     return joined([select(stream, source, advance)], source, nan)
 

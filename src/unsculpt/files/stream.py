@@ -121,6 +121,14 @@ def scan_samples(
         events: files whose events are of all kinds, or patterns of them.
         background: files of background alone.
         signal: files of signal alone.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("qcd", "w"):
+    ...         np.savez(f"{folder}/{name}.npz", mass=[60.0, 80.0])
+    ...     both = scan_samples([], [f"{folder}/qcd.npz"], [f"{folder}/w.npz"])
+    >>> both.rows
+    4
     """
     named, *files = (locate(*names) if names else [] for names in (events, background, signal))
     of_background, of_signal = map(Tables, files)
