@@ -78,8 +78,8 @@ def fit(
     background: Annotated[
         str | None,
         expression(
-            "Events for which this holds are background, such as 'label == 0'. By default all "
-            "selected ones are."
+            "Events for which this holds are background, such as 'label == 0'. If neither "
+            "background nor signal is named, all selected events are background."
         ),
     ] = None,
     signal: Signal = None,
@@ -179,8 +179,8 @@ def fit(
     on the rest. The model file remembers its columns, so 'unsculpt apply' needs
     only the model and events.
 
-    All selected events are background, unless you give --background or
-    --background-files. Signal is what --signal or --signal-files name. It is
+    Background is what --background or --background-files name, or all events
+    if there is neither. Signal is what --signal or --signal-files name. It is
     not needed for the fit, only for the numbers that the command prints.
 
     \b
