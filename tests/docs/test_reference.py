@@ -51,14 +51,26 @@ def listed():
 
 
 def public():
-    """Return the functions among them."""
-    return {name: thing for name, thing in listed().items() if inspect.isroutine(thing)}
+    """Return the functions among them, and the methods of the classes."""
+    found = {}
+    for name, thing in listed().items():
+        if inspect.isroutine(thing):
+            found[name] = thing
+        elif inspect.isclass(thing):
+            methods = inspect.getmembers(thing, inspect.isroutine)
+            found |= {
+                f"{name}.{key}": method
+                for key, method in methods
+                if key[0] != "_" and getattr(method, "__module__", "").startswith("unsculpt")
+            }
+    return found
 
 
 @pytest.mark.parametrize(("name", "function"), public().items(), ids=public())
 def test_every_argument_of_a_public_function_is_described(name, function):
-    text = inspect.getdoc(function)
-    given = [p for p in inspect.signature(function).parameters if not p.startswith("_")]
+    text = inspect.getdoc(function) or ""
+    names = inspect.signature(function).parameters
+    given = [p for p in names if not p.startswith("_") and p != "self"]
     assert not [p for p in given if not re.search(rf"^ +\*{{0,2}}{p}: ", text, flags=re.M)]
 
 
