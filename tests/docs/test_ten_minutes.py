@@ -36,8 +36,8 @@ def test_pages_that_use_its_files(page, folder):
     assert len(set(os.listdir(folder)) - before) > 1
 
 
-def test_the_page_about_files_checks_them(folder):
-    type_in(DOCS / "files.md", folder)
+def test_the_page_on_the_command_line_checks_its_file(folder):
+    type_in(DOCS / "command-line.md", folder)
 
 
 def test_the_score_is_flat_at_every_mass(folder):
