@@ -90,10 +90,12 @@ def in_cpp(model, folder):
     given, each = (
         ", ".join(form.format(x) for x in names) for form in ("const double* {}", "{}[i]")
     )
+    several = re.search(r"struct Flat {\s*double (\w+);", path.read_text())
+    member = f".{several[1]}" if several else ""  # the first of several scores
     library = str(folder / f"{id(model)}.so")
     program = f"""#include "{path}"
 extern "C" void run(long n, double* out, {given}) {{
-  for (long i = 0; i < n; ++i) out[i] = model::flat({each});
+  for (long i = 0; i < n; ++i) out[i] = model::flat({each}){member};
 }}"""
     command = [*COMPILER, "-x", "c++", "-", "-o", library]
     subprocess.run(command, input=program, text=True, check=True)

@@ -1,6 +1,7 @@
 """A directive that writes the reference of the command line from the commands themselves."""
 
 import inspect
+import re
 from itertools import groupby
 
 from sphinx.util.docutils import SphinxDirective
@@ -15,6 +16,7 @@ def reference():
     for name, command in get_command(app).commands.items():
         text = inspect.cleandoc(command.help or "").replace("\b\n", "")
         words, _, examples = text.partition("Example")
+        words = _options_as_code(words)
         _, _, examples = examples.partition("\n")
         lines += [f"## unsculpt {name}", "", words.strip(), "", "```", *_dedented(examples), "```"]
         shown = [param for param in command.params if not getattr(param, "hidden", False)]
@@ -45,8 +47,12 @@ def _row(command, param):
         said += " Required."
     elif default not in (None, False, True, ()) and not callable(default):
         said += f" Default: `{getattr(default, 'value', default)}`."
-    cells = [cell.replace("|", r"\|") for cell in (name, said)]
+    cells = [cell.replace("|", r"\|") for cell in (name, _options_as_code(said))]
     return f"| {' | '.join(cells)} |"
+
+
+def _options_as_code(text):
+    return re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"`\g<0>`", text)
 
 
 def _dedented(examples):

@@ -53,7 +53,11 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         self.__dict__.update(attributes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that `unsculpt.load` reads."""
+        """Write the fitted model to a file that `unsculpt.load` reads.
+
+        Args:
+            path: the file to write.
+        """
         write_model(path, *packed(self))
 
 

@@ -39,4 +39,4 @@ def test_the_options_exist(page, tmp_path, monkeypatch):
 
 
 def test_pages_with_commands_are_found():
-    assert {"README", "files", "ten-minutes", "move"} <= {page.stem for page in PAGES}
+    assert {"README", "command-line", "ten-minutes", "move"} <= {page.stem for page in PAGES}

@@ -36,6 +36,10 @@ def test_pages_that_use_its_files(page, folder):
     assert len(set(os.listdir(folder)) - before) > 1
 
 
+def test_the_page_on_the_command_line_checks_its_file(folder):
+    type_in(DOCS / "command-line.md", folder)
+
+
 def test_the_score_is_flat_at_every_mass(folder):
     events = uproot.open(f"{folder}/flat.root:Events").arrays(library="np")
     background = events["label"] == 0

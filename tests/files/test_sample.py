@@ -47,7 +47,7 @@ def test_only_what_is_named_is_signal(events, flat):
     sample = read_sample(events, SOURCE | {"signal": None})
     background = int(np.sum(flat["label"].to_numpy() == 0))
     assert (sample.label.tolist(), sample.others) == ([0] * background, 10 - background)
-    with pytest.raises(ValueError, match="not which are background; say that too"):
+    with pytest.raises(ValueError, match="signal is named but background is not"):
         read_sample(events, SOURCE | {"background": None})
 
 

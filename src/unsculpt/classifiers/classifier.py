@@ -91,7 +91,11 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     @classmethod
     def vdnn(cls, **parameters: Any) -> Self:
-        """Return the paper's plain network: three layers of 64, ReLU, batches of 256."""
+        """Return the paper's plain network: three layers of 64, ReLU, batches of 256.
+
+        Args:
+            **parameters: other arguments of the class.
+        """
         return cls(**parameters)
 
     @classmethod
@@ -101,6 +105,10 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         G. Kasieczka and D. Shih, arXiv:2001.05310. The penalty is the square of the distance
         correlation, which their code calls the distance correlation: the strengths of their paper
         and of this one are for the square.
+
+        Args:
+            alpha: the strength of the penalty.
+            **parameters: other arguments of the class.
         """
         options = {"power": 2} | (parameters.pop("penalty_options", None) or {})
         return cls._swish(
@@ -116,6 +124,10 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         two networks; here two heads share the hidden layers of `disco`. `scores` returns both,
         and `fit` takes no `protected`.
 
+        Args:
+            alpha: the strength of the penalty.
+            **parameters: other arguments of the class.
+
         >>> rng = np.random.default_rng(0)
         >>> y = rng.integers(2, size=1000)
         >>> X = rng.normal(size=(1000, 4)) + y[:, None]
@@ -130,6 +142,11 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
         O. Kitouni, B. Nachman, C. Weisser and M. Williams, arXiv:2010.09745. Order 0 asks for a
         flat response, 1 for one linear in the attribute, 2 for a quadratic one.
+
+        Args:
+            alpha: the strength of the penalty.
+            order: the order of the polynomials in the attribute that cost nothing.
+            **parameters: other arguments of the class.
         """
         options = {"order": order} | (parameters.pop("penalty_options", None) or {})
         return cls._swish(
@@ -144,6 +161,10 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         classifier pays `strength` times its success; the literature calls it λ, which is a
         reserved word in Python (G. Louppe, M. Kagan and K. Cranmer, arXiv:1611.01046; C. Shimmin
         et al., arXiv:1703.03507).
+
+        Args:
+            strength: how much the adversary counts.
+            **parameters: other arguments of the class.
         """
         # A classifier that moves faster outruns its adversary: both then go round in circles.
         return cls._swish("adversary", strength, 2048, {"learning_rate": 1e-4} | parameters)
@@ -183,16 +204,27 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         """Return the log odds of signal over background, (n,); (n, classes) if there are more.
 
         It resolves what `predict_proba` rounds to one.
+
+        Args:
+            X: the features, (n, f).
         """
         log_odds = self._log_odds(X)
         return log_odds[:, 1] if len(self.classes_) == 2 else log_odds
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class, (n, classes)."""
+        """Return the probability of each class, (n, classes).
+
+        Args:
+            X: the features, (n, f).
+        """
         return np.asarray(softmax(self._log_odds(X), axis=1))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each event."""
+        """Return the most probable class of each event.
+
+        Args:
+            X: the features, (n, f).
+        """
         log_odds = self._log_odds(X)
         return np.asarray(self.classes_[log_odds.argmax(axis=1)])
 
@@ -201,6 +233,9 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
 
         Of several signal classes, of each of them over background, (n, classes - 1). The other
         methods take the mean of two heads.
+
+        Args:
+            X: the features, (n, f).
         """
         from unsculpt.classifiers.network import evaluate
 
@@ -218,7 +253,11 @@ class Classifier(ClassifierMixin, Model):  # type: ignore[misc]
         return np.pad(scores, [(0, 0), (1, 0)])
 
     def then(self, second: Any) -> Chain:
-        """Return this classifier with a decorrelator on top of it, as one `Chain`."""
+        """Return this classifier with a decorrelator on top of it, as one `Chain`.
+
+        Args:
+            second: the decorrelator or the chain to put on top.
+        """
         return Chain([self]).then(second)
 
     def _learned(

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 
 def fit(
+    events: SomeEvents = None,
+    *,
     score: Annotated[
         list[str],
         typer.Option(
@@ -72,23 +74,12 @@ def fit(
             rich_help_panel=EVENTS,
         ),
     ],
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="The model file to write.",
-            rich_help_panel=OUTPUT,
-        ),
-    ],
-    events: SomeEvents = None,
     selection: Selection = None,
     background: Annotated[
         str | None,
         expression(
-            "Events for which this holds are background, such as 'label == 0'. By default all "
-            "selected ones are."
+            "Events for which this holds are background, such as 'label == 0'. If neither "
+            "background nor signal is named, all selected events are background."
         ),
     ] = None,
     signal: Signal = None,
@@ -112,7 +103,7 @@ def fit(
             metavar="METHOD",
             # In words, as to look them up takes a second; a test compares them with the registry.
             help="How to decorrelate: ddt, flow, knn, quantile, spline. By default spline, or flow "
-            "where spline cannot take the attributes.",
+            "if there are too many attributes for spline.",
             rich_help_panel=METHOD,
         ),
     ] = None,
@@ -167,20 +158,30 @@ def fit(
             rich_help_panel=METHOD,
         ),
     ] = 0,
-    scheduler: Scheduler = None,
-    workers: Workers = None,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The model file to write.",
+            rich_help_panel=OUTPUT,
+        ),
+    ],
     quiet: Quiet = False,
     as_json: Json = False,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
 ) -> None:
     """Fit a decorrelator on the background in files and judge it on events held out.
 
-    The model is fitted on the background that is not held out, judged on the
-    background that is, and written. It remembers its columns: 'unsculpt apply'
-    needs the model and the events only.
+    A fifth of the background is held out: it judges the model that is fitted
+    on the rest. The model file remembers its columns, so 'unsculpt apply' needs
+    only the model and events.
 
-    --selection applies to all events. All selected events are background,
-    unless you give --background or --background-files. Signal is what --signal
-    or --signal-files name; it is used for the numbers at the end only.
+    Background is what --background or --background-files name, or all events
+    if there is neither. Signal is what --signal or --signal-files name. It is
+    not needed for the fit, only for the numbers that the command prints.
 
     \b
     Examples:

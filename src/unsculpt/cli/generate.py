@@ -32,6 +32,8 @@ def generate(
 ) -> None:
     """Generate jets of 300 to 400 GeV; interrupted, it resumes where it stopped.
 
+    Pythia and FastJet come with the extra: pip install 'unsculpt[generate]'.
+
     \b
     Example:
       unsculpt generate jets.parquet --qcd 50000 --w 20000

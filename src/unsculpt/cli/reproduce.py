@@ -52,9 +52,9 @@ def reproduce(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Do not train, but judge the scores in this file the same way. Its columns are "
-            "score, label (1: signal) and mass in GeV, and where it has them weight and train (1: "
-            "flow and splines are fitted on the event; by default a random half).",
+            help="Judge the scores in this file the same way, without training. It has the columns "
+            "score, label (1 for signal) and mass in GeV. It may have weight, and train: 1 for "
+            "the events to fit on, by default a random half.",
         ),
     ] = None,
     workers: Workers = None,

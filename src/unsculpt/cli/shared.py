@@ -122,7 +122,7 @@ Variations = Annotated[
     typer.Option(
         metavar="N",
         min=0,
-        help="Add N pairs of maps, up and down, along the statistical error of the map.",
+        help="Add N pairs of maps, shifted up and down by the statistical error of the map.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -142,7 +142,7 @@ Amount = Annotated[
         metavar="X",
         min=0,
         max=1,
-        help="Move the score by this fraction of the way, from 0 to 1. By default all of it.",
+        help="With --to, move the score by this fraction of the way. By default all of it.",
         rich_help_panel=OUTPUT,
     ),
 ]

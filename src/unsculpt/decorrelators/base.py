@@ -79,14 +79,28 @@ class Decorrelator(Model):
     def fit(
         self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from background events."""
+        """Learn from background events.
+
+        Args:
+            scores: background scores, (n,), or (n, k) for k scores.
+            protected: their attributes: (n,), (n, a) or a table with named columns.
+            sample_weight: (n,), negative weights included.
+        """
 
     @abstractmethod
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return the decorrelated score, in the order of the score at fixed attributes."""
+        """Return the decorrelated score, in the order of the score at fixed attributes.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
+        """
 
     def then(self, second: Any) -> Chain:
         """Return this model with another on top of it, as one `Chain`.
+
+        Args:
+            second: the decorrelator or the chain to put on top.
 
         >>> from unsculpt import FlowDecorrelator
         >>> chain = FlowDecorrelator().then(FlowDecorrelator.paper())
@@ -210,6 +224,9 @@ class Decorrelator(Model):
         """Return n pairs of models: the map moved up and down along directions of its error.
 
         The directions are independent of each other; those that matter most come first.
+
+        Args:
+            n: how many pairs.
         """
         raise ValueError(
             f"a {type(self).__name__} has no variations; a SplineDecorrelator knows the error of "
@@ -284,7 +301,12 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
         return len(self.cdfs_)
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return the conditional CDF of each score, on [0, 1]."""
+        """Return the conditional CDF of each score, on [0, 1].
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
+        """
         check_is_fitted(self)
         return self._each([cdf.cdf for cdf in self.cdfs_], scores, protected)
 
@@ -292,6 +314,10 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
         """Return the scores whose `transform` is `levels`.
 
         No score has the levels 0 and 1: they give the ends of the range of the fit.
+
+        Args:
+            levels: values of the new score, from 0 to 1.
+            protected: the attributes of the same events, as in the fit.
         """
         check_is_fitted(self)
         columns = score_columns(levels, "levels")
@@ -309,6 +335,10 @@ class ScoreDecorrelator(Decorrelator, Generic[C]):
 
         Never beyond the scores of the fit: a smaller efficiency than they resolve gives the
         largest of them. Of m efficiencies it returns all cuts, (n, m), or (n, k, m) for k scores.
+
+        Args:
+            efficiency: the fraction of background to keep, or several of them.
+            protected: the attributes of the same events, as in the fit.
         """
         check_is_fitted(self)
 

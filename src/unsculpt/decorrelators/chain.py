@@ -44,7 +44,11 @@ class Chain(Decorrelator):
         self.steps = steps
 
     def then(self, second: Any) -> Chain:
-        """Return a longer chain; a chain on top adds its steps."""
+        """Return a longer chain; a chain on top adds its steps.
+
+        Args:
+            second: the decorrelator or the chain to put on top.
+        """
         from unsculpt.decorrelators.crossfit import CrossFit
 
         for step in (*self.steps, second):
@@ -68,6 +72,11 @@ class Chain(Decorrelator):
         """Fit every decorrelator on what the steps before it give for these background events.
 
         A classifier needs more than background to learn: it is taken as it is.
+
+        Args:
+            scores: what the first step takes: scores, or features of a classifier.
+            protected: the attributes of these events: (n,), (n, a) or a table.
+            sample_weight: (n,), negative weights included.
         """
         self._check_steps()
         models = models_of(self.steps)
@@ -87,7 +96,12 @@ class Chain(Decorrelator):
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return what the last step makes of the scores, or of the features of a classifier."""
+        """Return what the last step makes of the scores, or of the features of a classifier.
+
+        Args:
+            scores: what the first step takes.
+            protected: the attributes of the same events, as in the fit.
+        """
         check_is_fitted(self)
         return _in_turn([partial(_applied, step, protected) for step in self.steps], scores)
 
@@ -103,7 +117,12 @@ class Chain(Decorrelator):
         return int(first.n_scores_ if isinstance(first, Decorrelator) else first.n_features_in_)
 
     def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
-        """Return the scores whose `transform` is `levels`."""
+        """Return the scores whose `transform` is `levels`.
+
+        Args:
+            levels: values of the new score, from 0 to 1.
+            protected: the attributes of the same events, as in the fit.
+        """
         check_is_fitted(self)
         return _in_turn(self._inverses(self.steps, protected), levels)
 
@@ -111,6 +130,10 @@ class Chain(Decorrelator):
         """Return the score cut that keeps a fraction of the background at each protected value.
 
         Of m efficiencies it returns all cuts, along a last axis.
+
+        Args:
+            efficiency: the fraction of background to keep, or several of them.
+            protected: the attributes of the same events, as in the fit.
         """
         check_is_fitted(self)
         *before, last = self.steps
@@ -124,7 +147,11 @@ class Chain(Decorrelator):
         return at_each(cut, efficiency)
 
     def variations(self, n: int) -> list[tuple[Chain, Chain]]:
-        """Return those of the last step on top of the others, which stay as they are."""
+        """Return the variations of the last step, each on top of the other steps.
+
+        Args:
+            n: how many pairs.
+        """
         *before, last = self.steps
         if not isinstance(last, Decorrelator):
             raise ValueError(f"a {type(last).__name__} has no variations, so neither has the chain")

@@ -148,7 +148,15 @@ class CrossFit(FoldErrors, Decorrelator):
         label: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Floats:
-        """Fit, and transform the same events, each by a model that has not seen it."""
+        """Fit, and transform the same events, each by a model that has not seen it.
+
+        Args:
+            scores: as in `fit`.
+            protected: as in `fit`.
+            event: (n,) whole numbers, whose remainder tells the fold; the row's if not given.
+            label: (n,) the classes, as in `fit`.
+            sample_weight: (n,), negative weights included.
+        """
         self.fit(scores, protected, event=event, label=label, sample_weight=sample_weight)
         event = np.arange(count_events(protected)) if event is None else event
         return self.transform(scores, protected, event=event)
@@ -192,6 +200,12 @@ class CrossFit(FoldErrors, Decorrelator):
         """Return the score cut that keeps a fraction of the background at each protected value.
 
         It is that of the event's fold; for events that no model has seen, the mean of all.
+
+        Args:
+            efficiency: the fraction of background to keep, or several of them.
+            protected: the attributes of the same events, as in the fit.
+            fold: (n,) the fold of each event, from 0 on; -1 for one that no model has seen.
+            event: (n,) the number of each event instead of its fold.
         """
         self._check_has("threshold")
         _, marked = self.attributes_.features(self._first._along(protected), self.outside)
@@ -214,6 +228,12 @@ class CrossFit(FoldErrors, Decorrelator):
 
         Every event needs its fold: what no model has seen is transformed by a mean, which has no
         inverse of its own.
+
+        Args:
+            levels: values of the new score, from 0 to 1.
+            protected: the attributes of the same events, as in the fit.
+            fold: (n,) the fold of each event, from 0 on; -1 for one that no model has seen.
+            event: (n,) the number of each event instead of its fold.
         """
         self._check_has("inverse_transform")
         columns, _, marked = self._check(levels, self._first._along(protected), "levels")
@@ -243,6 +263,14 @@ class CrossFit(FoldErrors, Decorrelator):
         """Return the scores with the attributes elsewhere, by the model of each event's fold.
 
         A reference beyond the range of all events follows `outside`.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
+            to: where to, as `Decorrelator.move` has it.
+            amount: how far, from 0 to 1.
+            fold: (n,) the fold of each event, from 0 on; -1 for one that no model has seen.
+            event: (n,) the number of each event instead of its fold.
         """
         moved = self._elsewhere(to, amount)
         return moved.transform(scores, protected, fold=fold, event=event)

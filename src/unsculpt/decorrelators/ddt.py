@@ -117,11 +117,21 @@ class DDTDecorrelator(ShiftDecorrelator[Line]):
         return np.array([line.slope for line in self.shifts_]) * 2 / (high - low)
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return the shifted score: the order at fixed attributes is the old one."""
+        """Return the shifted score: the order at fixed attributes is the old one.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
+        """
         return super().transform(scores, self._along(protected))
 
     def inverse_transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return the scores whose `transform` is `scores`."""
+        """Return the scores whose `transform` is `scores`.
+
+        Args:
+            scores: shifted scores, as `transform` returns them.
+            protected: the attributes of the same events, as in the fit.
+        """
         return super().inverse_transform(scores, self._along(protected))
 
     @property

@@ -159,7 +159,12 @@ class KNNDecorrelator(ShiftDecorrelator[LocalCut]):
         return self
 
     def threshold(self, efficiency: ArrayLike, protected: Any) -> Floats:
-        """Return the cut on the old score that keeps the fitted fraction of the background."""
+        """Return the cut on the old score that keeps the fitted fraction of the background.
+
+        Args:
+            efficiency: the efficiency of the fit; another one is an error.
+            protected: the attributes of the same events, as in the fit.
+        """
         check_is_fitted(self)
         return at_each(lambda share: self._threshold(share, protected), efficiency)
 

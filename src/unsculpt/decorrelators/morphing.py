@@ -109,7 +109,12 @@ class Morphing(Decorrelator):
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return the variables as they would be in the sample to morph to."""
+        """Return the variables as they would be in the sample to morph to.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
+        """
         columns, _, marked = self._check(scores, protected)
         place, _ = reference(self.to, self.attributes_, "raise")
         own = self.attributes_.names

@@ -77,13 +77,24 @@ class Moved(Decorrelator):
     def fit(
         self, scores: ArrayLike, protected: Any, *, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Fit the decorrelator on background events."""
+        """Fit the decorrelator on background events.
+
+        Args:
+            scores: background scores, (n,), or (n, k) for k scores.
+            protected: their attributes: (n,), (n, a) or a table with named columns.
+            sample_weight: (n,), negative weights included.
+        """
         self._check_parameters()
         self.decorrelator.fit(scores, protected, sample_weight=sample_weight)
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return the moved scores, in their own units."""
+        """Return the moved scores, in their own units.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
+        """
         check_is_fitted(self)
         self._check_parameters()
         columns, features, marked = self.decorrelator._check(scores, protected)
@@ -118,7 +129,11 @@ class Moved(Decorrelator):
         return (1 - self.amount) * score + self.amount * moved
 
     def variations(self, n: int) -> list[tuple[Moved, Moved]]:
-        """Return what the variations of the decorrelator make of the scores."""
+        """Return what the variations of the decorrelator make of the scores.
+
+        Args:
+            n: how many pairs.
+        """
 
         def moved(model: Decorrelator) -> Moved:
             return Moved(model, self.to, self.amount, self.seed)

@@ -86,7 +86,12 @@ class OddsDecorrelator(Decorrelator):
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return probabilities, (n, classes), that sum to one and know less of the attributes."""
+        """Return probabilities, (n, classes), that sum to one and know less of the attributes.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
+        """
         columns, _, marked = self._check(scores, protected)
         _check_probabilities(columns)
         logs = log_probabilities(columns)

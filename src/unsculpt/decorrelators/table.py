@@ -100,12 +100,21 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
 
         Around a `CrossFit` no row is transformed by a model that has seen it; `transform` then
         takes its rows for new, as that of scikit-learn's `TargetEncoder` does.
+
+        Args:
+            X: the table, protected columns included.
+            y: (n,) the labels, which tell background if `background` is set.
+            sample_weight: (n,), negative weights included.
         """
         self.fit(X, y, sample_weight)
         return self._transformed(X, own=True)
 
     def transform(self, X: Any) -> Floats:
-        """Return the columns that are not protected, decorrelated, (n, columns)."""
+        """Return the columns that are not protected, decorrelated, (n, columns).
+
+        Args:
+            X: the table, protected columns included.
+        """
         check_is_fitted(self)
         return self._transformed(X, own=False)
 
@@ -117,7 +126,11 @@ class TableDecorrelator(TransformerMixin, Model):  # type: ignore[misc]
         return flat[:, None] if flat.ndim == 1 else flat
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the columns that are not protected."""
+        """Return the names of the columns that are not protected.
+
+        Args:
+            input_features: the names of all columns; those of the fit if not given.
+        """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         return np.asarray(np.delete(names, self.protected_))

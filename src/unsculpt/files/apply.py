@@ -88,6 +88,18 @@ def apply(
             are then called with `_moved` behind the score.
         amount: how far, from 0 to 1.
         advance: told how many rows came with each chunk.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import SplineDecorrelator, files
+    >>> from unsculpt.datasets import toys
+    >>> toy = toys.smooth(2000, 0, seed=1)
+    >>> spline = SplineDecorrelator().fit(toy.score, toy.protected)
+    >>> spline.source_ = {"score": ["tagger"], "protected": ["mass"]}
+    >>> with TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/events.npz", tagger=toy.score, mass=toy.protected)
+    ...     done = apply(spline, files.scan(f"{folder}/events.npz"), f"{folder}/flat.npz")
+    ...     files.scan(f"{folder}/flat.npz").columns
+    ['tagger', 'mass', 'tagger_flat']
     """
     _keep_memory()
     if outside is not None:
@@ -325,6 +337,14 @@ def targets(events: Stream, output: str | os.PathLike[str]) -> list[tuple[Stream
     Args:
         events: the files to read.
         output: a file for all of them, or a folder.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import files
+    >>> with TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/events.npz", mass=[60.0, 80.0])
+    ...     pairs = targets(files.scan(f"{folder}/events.npz"), "flat/")
+    >>> [str(target) for _, target in pairs]
+    ['flat/events.npz']
     """
     if is_url(output):
         raise ValueError(f"{output} is a URL, which can only be read; write to a file here")

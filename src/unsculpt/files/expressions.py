@@ -95,6 +95,9 @@ class Expression:
 
         The two differ where a value is missing: `nan > 1` neither holds nor fails.
 
+        Args:
+            table: a table of pyarrow with the columns of the expression.
+
         >>> table = pa.table({"mass": [80.4, None], "label": [0, 0]})
         >>> both = parse("label == 0 and mass > 50", table.column_names)
         >>> [where.tolist() for where in both.holds(table)]

@@ -93,12 +93,23 @@ def read_sample(
         source: columns or expressions as a model's `source_` has them: `score` and `protected`
             lists; `selection`, `weight`, `background`, `signal`, `blind` and `fold_by`, or None;
             `background_files` and `signal_files`, names or patterns of some of the files;
-            `categorical`, those of the protected that may have any text. All events are
-            background unless something says what is; nothing is signal unless something says so.
+            `categorical`, those of the protected that may have any text. If neither background
+            nor signal is named, all events are background. Background may be named alone, signal
+            only together with background.
             Events that are not selected, or blinded, are not looked at.
         nan: whether NaN or infinite scores, attributes and weights, and conditions that are not
             known as a value is missing, are an error or left out.
         advance: told how many rows came with each chunk.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from unsculpt import files
+    >>> kinds = {"background": "label == 0", "signal": "label == 1"}
+    >>> source = {"score": ["tagger"], "protected": ["mass"], **kinds}
+    >>> with TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/events.npz", tagger=[0.2, 0.9], mass=[60.0, 80.0], label=[0, 1])
+    ...     sample = read_sample(files.scan(f"{folder}/events.npz"), source)
+    >>> sample.label
+    array([0, 1], dtype=int8)
     """
     return joined([select(stream, source, advance)], source, nan)
 
@@ -158,8 +169,8 @@ class _Which:
         self.named = {*self.texts, *self.files}
         if "signal" in self.named and "background" not in self.named:
             raise ValueError(
-                "it is said which events are signal, but not which are background; say that too, "
-                "with --background or --background-files"
+                "signal is named but background is not; name it too, with --background or "
+                "--background-files"
             )
 
     def masks(self, table: pa.Table) -> list[Any]:

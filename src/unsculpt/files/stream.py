@@ -54,7 +54,11 @@ class Stream:
         return None if None in counts else sum(count or 0 for count in counts)
 
     def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
-        """Return types of these columns, all if not given, that the numbers of all files fit."""
+        """Return types of these columns, all if not given, that the numbers of all files fit.
+
+        Args:
+            columns: the names of columns; all if not given.
+        """
         for location, source in zip(self.locations, self.sources, strict=True):
             mine, wanted = set(source.columns), set(self.columns if columns is None else columns)
             missing, extra = wanted - mine, mine - wanted if columns is None else set()
@@ -75,13 +79,21 @@ class Stream:
             raise ValueError(f"the files do not fit together: {error}") from None
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """Read these columns, all if not given, a bounded number of rows at once."""
+        """Read these columns, all if not given, a bounded number of rows at once.
+
+        Args:
+            columns: the names of columns; all if not given.
+        """
         return (table for _, table in self.placed_chunks(columns))
 
     def placed_chunks(
         self, columns: Sequence[str] | None = None
     ) -> Iterator[tuple[Place, pa.Table]]:
-        """Read the same, each chunk with the place it comes from."""
+        """Read the same, each chunk with the place it comes from.
+
+        Args:
+            columns: the names of columns; all if not given.
+        """
         schema = self.schema(columns)
         numbers = sum(LIST if pa.types.is_nested(kind) else 1 for kind in schema.types)
         rows = max(1024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(numbers, 1))))
@@ -121,6 +133,14 @@ def scan_samples(
         events: files whose events are of all kinds, or patterns of them.
         background: files of background alone.
         signal: files of signal alone.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("qcd", "w"):
+    ...         np.savez(f"{folder}/{name}.npz", mass=[60.0, 80.0])
+    ...     both = scan_samples([], [f"{folder}/qcd.npz"], [f"{folder}/w.npz"])
+    >>> both.rows
+    4
     """
     named, *files = (locate(*names) if names else [] for names in (events, background, signal))
     of_background, of_signal = map(Tables, files)

@@ -68,7 +68,11 @@ class Flatness(NamedTuple):
         return f"χ² {self.chi2:.1f} for {self.degrees}, {self.chance}"
 
     def verdict(self, events: int) -> str:
-        """Return one line that a reader can act on, about a test on so many events."""
+        """Return one line that a reader can act on, about a test on so many events.
+
+        Args:
+            events: how many events the test had.
+        """
         if self.flat:
             return f"flat within the statistics of {events:,} events ({self.numbers})"
         much = "many" if self.pull > 0 else "few"

@@ -28,6 +28,12 @@ def in_bins(
         axis: the attribute and the bins the values belong to.
         log: the panels that have a logarithmic vertical axis.
         share: whether the panels have one vertical range.
+
+    >>> mass = np.array([60.0, 80.0, 120.0])
+    >>> axis = Axis("mass [GeV]", mass, edges=np.array([50.0, 100.0, 150.0]))
+    >>> values = np.array([0.10, 0.12])
+    >>> curves = {"decorrelated": Interval(values, values - 0.01, values + 0.01)}
+    >>> figure = in_bins({"efficiency": curves}, axis)
     """
     figure = Figure(figsize=(1.2 + 3.5 * len(panels), 3.6), layout="constrained")
     plots = figure.subplots(1, len(panels), squeeze=False, sharey=share)[0]

@@ -128,6 +128,6 @@ def test_a_file_has_names_ranges_and_categories():
 
 def test_a_part_of_the_range_in_words():
     mass, channel = learn(TABLE, ["channel"]).attributes
-    assert mass.words(-1, 1) == "mass {:.4g} to {:.4g}".format(MASS.min(), MASS.max())
+    assert mass.words(-1, 1) == f"mass {MASS.min():.4g} to {MASS.max():.4g}"
     assert channel.words(0, 1) == "channel 'ee' to 'em'"
     assert channel.words(1, 1) == "channel 'em'"

@@ -58,6 +58,10 @@ class ReplicaDecorrelator(ScoreDecorrelator[C]):
 
         It is how far the replicas are from the map. Each is one network, so the randomness of its
         training is in it too. It knows nothing of a structure that networks are too smooth for.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
         """
         self._check_replicas()
 
@@ -73,6 +77,9 @@ class ReplicaDecorrelator(ScoreDecorrelator[C]):
         They are the principal directions in which the replicas are off, so there are no more than
         replicas. `share_` of a variation says which part of the variance its direction holds. With
         several scores a direction moves one. One continuous attribute.
+
+        Args:
+            n: how many pairs.
         """
         self._check_replicas()
         if not self.attributes_.one_axis:

@@ -51,12 +51,22 @@ class ShiftDecorrelator(Decorrelator, Generic[S]):
         return len(self.shifts_)
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return the shifted score: the order at fixed attributes is the old one."""
+        """Return the shifted score: the order at fixed attributes is the old one.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
+        """
         check_is_fitted(self)
         return self._each([shift.forward for shift in self.shifts_], scores, protected)
 
     def inverse_transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return the scores whose `transform` is `scores`."""
+        """Return the scores whose `transform` is `scores`.
+
+        Args:
+            scores: shifted scores, as `transform` returns them.
+            protected: the attributes of the same events, as in the fit.
+        """
         check_is_fitted(self)
         return self._each([shift.inverse for shift in self.shifts_], scores, protected)
 

@@ -87,7 +87,11 @@ class FeatureDecorrelator(Decorrelator):
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
-        """Return the training of the paper: Adam at 1e-3, batches of 256, 100 epochs."""
+        """Return the training of the paper: Adam at 1e-3, batches of 256, 100 epochs.
+
+        Args:
+            **parameters: other arguments of the class.
+        """
         return cls(**PAPER | parameters)
 
     def fit(
@@ -148,7 +152,12 @@ class FeatureDecorrelator(Decorrelator):
         return self
 
     def transform(self, features: ArrayLike, protected: Any) -> Floats:
-        """Return the decorrelated features: on background, independent and standard normal."""
+        """Return the decorrelated features: on background, independent and standard normal.
+
+        Args:
+            features: (n, f), as in the fit.
+            protected: the attributes of the same events, as in the fit.
+        """
         from unsculpt.decorrelators.feature.flow import forward
 
         columns, inputs, category, marked = self._inputs(features, protected, "features")
@@ -156,7 +165,12 @@ class FeatureDecorrelator(Decorrelator):
         return shaped(latent, marked, features)
 
     def inverse_transform(self, latent: ArrayLike, protected: Any) -> Floats:
-        """Return the features whose `transform` is `latent`."""
+        """Return the features whose `transform` is `latent`.
+
+        Args:
+            latent: what `transform` returned.
+            protected: the attributes of the same events, as in the fit.
+        """
         from unsculpt.decorrelators.feature.flow import inverse
 
         columns, inputs, category, marked = self._inputs(latent, protected, "latent")
@@ -169,6 +183,11 @@ class FeatureDecorrelator(Decorrelator):
         """Return the log density of the features given the attributes, one for each event.
 
         Of background, unless `labels` say of which class.
+
+        Args:
+            features: (n, f), as in the fit.
+            protected: the attributes of the same events, as in the fit.
+            labels: the class of each event, if the fit had labels.
         """
         from unsculpt.decorrelators.feature.flow import log_prob
 
@@ -183,6 +202,11 @@ class FeatureDecorrelator(Decorrelator):
         """Draw features at each value of the attributes.
 
         Of background, unless `labels` say of which class.
+
+        Args:
+            protected: the attributes to draw at, as in the fit.
+            labels: the class of each event, if the fit had labels.
+            seed: seed of the draws.
         """
         from unsculpt.decorrelators.feature.flow import base
 

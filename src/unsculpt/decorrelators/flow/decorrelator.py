@@ -109,6 +109,10 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
         Three rational-quadratic-spline layers of 8 bins, knots from two residual blocks of 64,
         uniform base on [0, 1]; Adam at 1e-3 annealed to zero by a cosine, batches of 256, 100
         epochs, the last one kept. Score and attributes are scaled to their range only.
+
+        Args:
+            seed: seed of the training.
+            **parameters: other arguments of the class.
         """
         recipe: dict[str, Any] = PAPER | {"members": 1, "recipe": "paper"}
         return cls(seed=seed, **recipe | parameters)
@@ -185,6 +189,10 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
         With one continuous attribute the flow is tabulated once and interpolated, which costs a
         few reads of memory an event. It agrees with the flow itself to 3e-4 on a smooth tagger;
         in a long tail of the attribute mostly to 1e-3, for single events to 5e-3.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
         """
         return super().transform(scores, protected)
 
@@ -193,6 +201,10 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
 
         In units of the score; at an atom, where many events share a score, roughly the log of
         its probability.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
         """
         check_is_fitted(self)
         if self.share_ is not None:
@@ -200,7 +212,12 @@ class FlowDecorrelator(ReplicaDecorrelator[FlowCDF]):
         return self._each([cdf.log_density for cdf in self.cdfs_], scores, protected)
 
     def sample(self, protected: Any, *, seed: int = 0) -> Floats:
-        """Draw a background score, in the range of the fit, at each value of the attributes."""
+        """Draw a background score, in the range of the fit, at each value of the attributes.
+
+        Args:
+            protected: the attributes to draw at, as in the fit.
+            seed: seed of the draws.
+        """
         check_is_fitted(self)
         levels = np.random.default_rng(seed).uniform(size=self._shape(protected))
         return self._in_range(levels, protected)

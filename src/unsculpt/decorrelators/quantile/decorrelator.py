@@ -109,6 +109,10 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
         Three hidden layers of 64 ReLU nodes, Adam at 1e-3 annealed to zero by a cosine, batches of
         256, 100 epochs, the last one kept. Score and attributes are scaled to their range only.
         That the quantiles cannot cross is ours.
+
+        Args:
+            seed: seed of the training.
+            **parameters: other arguments of the class.
         """
         recipe: dict[str, Any] = PAPER | {"members": 1, "recipe": "paper"}
         return cls(seed=seed, **recipe | parameters)
@@ -180,11 +184,21 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
         return self
 
     def thresholds(self, protected: Any) -> Floats:
-        """Return the score cut at each quantile, (n, q), or (n, k, q) for k scores."""
+        """Return the score cut at each quantile, (n, q), or (n, k, q) for k scores.
+
+        Args:
+            protected: the attributes, as in the fit.
+        """
         return self._thresholds(protected)
 
     def select(self, scores: ArrayLike, protected: Any, quantile: float) -> NDArray[np.bool_]:
-        """Return which scores are at or above the cut at one of the fitted quantiles."""
+        """Return which scores are at or above the cut at one of the fitted quantiles.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
+            quantile: one of the fitted quantiles.
+        """
         check_is_fitted(self)
         passed = self._each([cdf.level for cdf in self.cdfs_], scores, protected)
         return np.asarray(passed >= self._fitted[self._position(quantile)])
@@ -193,6 +207,10 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
         """Return the highest quantile passed: the fraction of background below, 0 if none.
 
         With `continuous`, a monotone spline through the quantiles.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
         """
         if self.continuous:
             return super().transform(scores, protected)
@@ -200,7 +218,12 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
         return self._each([cdf.level for cdf in self.cdfs_], scores, protected)
 
     def inverse_transform(self, levels: ArrayLike, protected: Any) -> Floats:
-        """Return the scores whose continuous `transform` is `levels`."""
+        """Return the scores whose continuous `transform` is `levels`.
+
+        Args:
+            levels: values of the new score, from 0 to 1.
+            protected: the attributes of the same events, as in the fit.
+        """
         if not self.continuous:
             raise ValueError(
                 "continuous is False: many scores share a level, so there is no inverse; "
@@ -213,6 +236,10 @@ class QuantileDecorrelator(ReplicaDecorrelator[QuantileCDF]):
 
         One of the fitted quantiles has to be 1 - efficiency, unless `continuous`. Of m efficiencies
         it returns all cuts, (n, m), or (n, k, m) for k scores.
+
+        Args:
+            efficiency: the fraction of background to keep, or several of them.
+            protected: the attributes of the same events, as in the fit.
         """
         if self.continuous:
             return super().threshold(efficiency, protected)

@@ -153,6 +153,11 @@ class SplineDecorrelator(HistogramDecorrelator):
         """Add events. The first chunk sets the binning, so it should look like the others.
 
         It also sets how much the fit resolves: give it 20,000 events if there are as many.
+
+        Args:
+            scores: background scores, (n,), or (n, k) for k scores.
+            protected: their attributes: (n,), (n, 2) or a table with named columns.
+            sample_weight: (n,), negative weights included.
         """
         if not hasattr(self, "counts_"):
             return self.fit(scores, protected, sample_weight=sample_weight)
@@ -272,6 +277,10 @@ class SplineDecorrelator(HistogramDecorrelator):
 
         It comes from the counts and costs about as much as some steps of the fit. Where weights of
         both signs cancel it is a rough guide.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
         """
         check_is_fitted(self)
         return self._each([error.cdf for error in self.errors_], scores, protected)
@@ -282,6 +291,10 @@ class SplineDecorrelator(HistogramDecorrelator):
         That is the whole error with its correlations between events: the squares of the k
         deviations of an event sum to that of `uncertainty`. Of one score, (n,) to (n, k). It is
         meant for some thousands of events; k is some hundreds.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
         """
         columns, features, _ = self._check(scores, protected)
         if self.n_scores_ > 1:
@@ -297,6 +310,9 @@ class SplineDecorrelator(HistogramDecorrelator):
         The directions are independent, and those that hold most of the variance come first; the
         squared shifts of all of them sum to that of `uncertainty`. `share_` of a variation says
         which part of the total its direction holds. With several scores a direction moves one.
+
+        Args:
+            n: how many pairs.
 
         >>> from unsculpt.datasets import toys
         >>> toy = toys.smooth(2_000, 0, seed=1)

@@ -194,13 +194,23 @@ class TransportDecorrelator(Decorrelator):
         return self
 
     def transform(self, scores: ArrayLike, protected: Any) -> Floats:
-        """Return the scores moved to the base, with as many components as they had."""
+        """Return the scores moved to the base, with as many components as they had.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
+        """
         columns, features, marked = self._check(scores, protected)
         plane, _ = self.map_.forward(self.coordinates_(columns), features)
         return shaped(self._to_base(plane, features), marked, scores)
 
     def inverse_transform(self, moved: ArrayLike, protected: Any) -> Floats:
-        """Return the scores whose `transform` is `moved`."""
+        """Return the scores whose `transform` is `moved`.
+
+        Args:
+            moved: what `transform` returned.
+            protected: the attributes of the same events, as in the fit.
+        """
         columns, features, marked = self._check(moved, protected, "moved")
         x = self.map_.inverse(self._from_base(columns, features), features)
         return shaped(self.coordinates_.inverse(x), marked, moved)
@@ -209,6 +219,10 @@ class TransportDecorrelator(Decorrelator):
         """Return the log density of the scores given the attributes, one for each event.
 
         Of probabilities, the density of all but the last.
+
+        Args:
+            scores: as in the fit.
+            protected: the attributes of the same events, as in the fit.
         """
         columns, features, marked = self._check(scores, protected)
         self._check_density()
@@ -217,7 +231,12 @@ class TransportDecorrelator(Decorrelator):
         return np.where(marked, np.nan, log_density(plane, self.base_) + log_volume)
 
     def sample(self, protected: Any, *, seed: int = 0) -> Floats:
-        """Draw background scores at each value of the attributes."""
+        """Draw background scores at each value of the attributes.
+
+        Args:
+            protected: the attributes to draw at, as in the fit.
+            seed: seed of the draws.
+        """
         check_is_fitted(self)
         self._check_density()
         features, marked = self.attributes_.features(protected, self.outside)
