@@ -33,6 +33,12 @@ class FoldErrors:
 
         For events that no model has seen, the mean of these errors: the models share most of their
         events, so their mean is hardly known better than each.
+
+        Args:
+            scores: as in the fit.
+            protected: as in the fit.
+            fold: (n,) the fold of each event, as for `transform`.
+            event: (n,) the number of each event instead.
         """
         columns, _, marked = self._check(scores, self._first._along(protected))
         given = columns[:, 0] if is_one_column(scores) else columns
@@ -57,6 +63,12 @@ class FoldErrors:
 
         Each model has directions of its own: what they have in common is left out, as it is between
         a fold and the maps that were fitted on it.
+
+        Args:
+            scores: as in the fit.
+            protected: as in the fit.
+            fold: (n,) the fold of each event, as for `transform`.
+            event: (n,) the number of each event instead.
         """
         columns, *_ = self._check(scores, self._first._along(protected))
         table = self._table(protected)
