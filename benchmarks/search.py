@@ -172,7 +172,7 @@ def figure(found):
     looks = {
         "raw": ("C3", "x", "features as they are"),
         "told": ("0.6", "^", "told what W jets are"),
-        "after": ("C0", "o", "features without the mass"),
+        "after": ("C0", "o", "features and score without the mass"),
         "before": ("k", "_", "no cut, QCD known"),
     }
     for i, (kind, (colour, marker, label)) in enumerate(looks.items()):
