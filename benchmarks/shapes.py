@@ -9,7 +9,7 @@ The truth is exact, so what a cut keeps at any value of the attributes is known 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,10 +131,11 @@ def shape(seed: int, attributes: int = 1, where: tuple[float, float] = (0.05, 0.
     return Shape(name, values, response, spread, noise, output, inverse)
 
 
-def simple(seed: int, attributes: int = 1) -> Shape:
+def simple(seed: int, attributes: int = 1, moved: Sequence[float] = (0, 0, 0, 0, 0)) -> Shape:
     """Return a shape with one response, a bump 14 to 50 GeV wide or a step, and one noise.
 
-    With two attributes, mass and pT, there is a slope in pT besides.
+    With two attributes, mass and pT, there is a slope in pT besides. `moved` is added to the place,
+    width and height of the response, and to the place and the logarithm of the spread of the noise.
     """
     random = np.random.default_rng([77, seed] if attributes == 1 else [77, attributes, seed])
     if attributes == 1:
@@ -143,22 +144,22 @@ def simple(seed: int, attributes: int = 1) -> Shape:
     else:
         spectrum, (place, values, centres) = "mass and pT", _mass_and_momentum(random)
         first, last = place(np.array([0.05, 0.95]))
-    centre = random.choice(centres)
+    centre = random.choice(centres) + moved[0]
     if seed % 3 == 1:
-        width = random.uniform(5, 15)
+        width = random.uniform(5, 15) + moved[1]
         name, curve = f"step at {centre:.0f}", lambda x: np.tanh((x[:, 0] - centre) / width)
     else:
-        width = np.exp(random.uniform(np.log(14), np.log(50)))
+        width = np.exp(random.uniform(np.log(14), np.log(50))) + moved[1]
         name = f"bump {width:.0f} wide at {centre:.0f}"
 
         def curve(x: np.ndarray) -> np.ndarray:
             return np.exp(-(((x[:, 0] - centre) / (width / 2)) ** 2) / 2)
 
-    size = random.uniform(0.8, 2.2)
+    size = random.uniform(0.8, 2.2) + moved[2]
     slope = random.uniform(-0.8, 0.8) if attributes == 2 else 0.0
 
     def response(x: np.ndarray) -> np.ndarray:
-        bump = size * curve(x)
+        bump = size * curve(x) + moved[3]
         return bump if attributes == 1 else bump + slope * (x[:, 1] - first) / (last - first)
 
     noises = [
@@ -174,7 +175,7 @@ def simple(seed: int, attributes: int = 1) -> Shape:
         f"{spectrum}; {name}, {size:.1f} high; {noise.dist.name}",
         values,
         response,
-        lambda x: np.ones(len(x)),
+        lambda x: np.full(len(x), np.exp(moved[4])),
         Noise(noise),
         expit,
         logit,
