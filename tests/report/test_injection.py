@@ -6,6 +6,7 @@ import pytest
 from unsculpt import DDTDecorrelator, SplineDecorrelator
 from unsculpt.datasets import toys
 from unsculpt.report import inject_signal
+from unsculpt.report.injection import _Search
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,17 @@ def test_more_signal_moves_the_map_more_and_hides_the_bump(found):
     significance = [f.excess / f.error for f in (many.clean, many.polluted)]
     assert significance[0] > 10
     assert significance[1] < 0.7 * significance[0]
+
+
+def test_how_much_signal_was_simulated_does_not_matter(toy):
+    times = np.where(toy.label == 1, 5, 1)
+    once, often = (
+        _Search(*(x.repeat(n) for x in columns), 0.1, (70.0, 95.0))(toy.score.repeat(n), 0.05)
+        for n in (np.ones_like(times), times)
+        for columns in [(toy.protected, toy.label, np.ones(len(times)))]
+    )
+    assert often.excess == pytest.approx(once.excess, rel=0.01)
+    assert often.error == pytest.approx(once.error, rel=0.01)
 
 
 @pytest.mark.slow

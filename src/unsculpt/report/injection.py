@@ -28,7 +28,7 @@ from unsculpt.inputs import (
 )
 from unsculpt.metrics import signal_window
 from unsculpt.metrics._inputs import check_class
-from unsculpt.metrics.bumps import fit_sidebands, polynomials, smooth_order
+from unsculpt.metrics.bumps import events_per_weight, fit_sidebands, polynomials, smooth_order
 from unsculpt.metrics.separation import highest_cut
 from unsculpt.progress import progress
 from unsculpt.report.map_error import knows_its_error
@@ -195,11 +195,14 @@ class _Search:
         weight, signal = _mixed(self.weight, self.label, strength), self.label == 1
         # Of what a search has: it does not know its signal from its background.
         passing = flat >= highest_cut(flat, weight, self.efficiency)
-        content, squares = self._spectrum(passing, weight)
+        content, _ = self._spectrum(passing, weight)
+        # A search has as many events of signal as it has, not as many as were simulated of it.
+        worth = events_per_weight(*self._spectrum(passing & ~signal, weight))
         edges, inside = self._edges
-        fit = fit_sidebands(content, inside, polynomials(edges, self._order), squares)
+        basis = polynomials(edges, self._order)
+        fit = fit_sidebands(content, inside, basis, np.abs(content) / worth)
         share = weight[passing & signal].sum() / weight[signal].sum()
-        error = (squares[inside].sum() + fit.error**2) ** 0.5
+        error = ((fit.expected / worth)[inside].sum() + fit.error**2) ** 0.5
         return Found(float(share), float(content[inside].sum() - fit.in_window), float(error))
 
     @cached_property
