@@ -1,3 +1,4 @@
+import awkward as ak
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,10 +45,31 @@ class TestFolds:
         each = np.array([m.uncertainty(score, mass) for m in spline.models_])
         error = spline.uncertainty(score, mass, event=event)
         assert_same(error, each[event % 3, np.arange(50)])
-        np.testing.assert_allclose(spline.uncertainty(score, mass), each.mean(axis=0))
-        for folds, expected in (({"event": event}, error), ({}, (each**2).mean(axis=0) ** 0.5)):
+        # The mean of three maps knows all events, each of them two thirds.
+        all_of_them = (2 / 3) ** 0.5
+        new = all_of_them * each.mean(axis=0)
+        np.testing.assert_allclose(spline.uncertainty(score, mass), new)
+        squares = all_of_them * (each**2).mean(axis=0) ** 0.5
+        for folds, expected in (({"event": event}, error), ({}, squares)):
             moves = spline.deviations(score, mass, **folds)
             np.testing.assert_allclose((moves**2).sum(axis=1) ** 0.5, expected, rtol=0.03)
+
+    def test_the_error_of_new_events_is_that_of_a_fit_on_all(self, toy):
+        folds = us.CrossFit(us.SplineDecorrelator(), folds=2).fit(toy.score, toy.protected)
+        whole = us.SplineDecorrelator().fit(toy.score, toy.protected)
+        mass = np.linspace(0.1, 0.9, 30)
+        cut = whole.threshold(0.5, mass)
+        ratio = folds.uncertainty(cut, mass) / whole.uncertainty(cut, mass)
+        assert np.median(ratio) == pytest.approx(1, abs=0.15)
+
+    def test_the_error_of_lists(self, spline, toy):
+        score, mass = (
+            ak.Array([x[:2].tolist(), [], x[2:3].tolist()]) for x in (toy.score, toy.protected)
+        )
+        found = spline.uncertainty(score, mass)
+        assert ak.num(found).tolist() == [2, 0, 1]
+        flat = spline.uncertainty(toy.score[:3], toy.protected[:3])
+        assert_same(ak.to_numpy(ak.flatten(found)), flat)
 
     def test_without_errors_of_the_models_there_is_none(self, toy):
         model = us.CrossFit(us.KNNDecorrelator(), folds=2).fit(toy.score, toy.protected)

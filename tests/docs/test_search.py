@@ -43,7 +43,7 @@ def test_each_half_has_a_map_of_its_own(found):
 def test_the_cut_keeps_a_per_cent_of_the_sidebands(found):
     last, rows = found["last"], (found["half"] == 1) & found["sidebands"]
     kept = last.transform(found["score"][rows], found["log_mass"][rows]) > 0.99
-    assert kept.mean() == pytest.approx(0.01, abs=0.005)
+    assert kept.mean() == pytest.approx(0.01, abs=0.0025)  # three errors
 
 
 def test_the_excess_has_the_error_of_the_map(found):

@@ -107,3 +107,14 @@ def test_a_window_that_holds_everything_is_refused():
 def test_what_is_no_spectrum_is_refused(content, edges, message):
     with pytest.raises(ValueError, match=message):
         scan_for_bumps(content, edges, width=3)
+
+
+def test_what_is_in_the_window_does_not_matter_beside_it():
+    edges = np.linspace(50, 150, 51)
+    content = np.random.default_rng(4).poisson(2e3 * np.exp(-edges[:-1] / 40)).astype(float)
+    inside, basis = (edges[:-1] >= 90) & (edges[:-1] < 100), polynomials(edges, 3)
+    fits = [
+        fit_sidebands(content + more * inside, inside, basis, content + squares * inside)
+        for more, squares in ((0, 0), (600, 12), (600, 30_000))
+    ]
+    assert len({(fit.in_window, fit.error) for fit in fits}) == 1

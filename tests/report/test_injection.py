@@ -43,6 +43,19 @@ def test_how_much_signal_was_simulated_does_not_matter(toy):
     assert often.error == pytest.approx(once.error, rel=0.01)
 
 
+@pytest.mark.parametrize(("strength", "efficiency"), [(0.1, 0.01), (1.0, 0.05)])
+def test_a_tagger_that_lets_no_background_pass(strength, efficiency):
+    random = np.random.default_rng(1)
+    label, mass = np.arange(6_000) < 2_000, random.exponential(50, 6_000)
+    mass[label] = random.normal(60, 5, 2_000)
+    score = random.logistic(size=6_000) + 20 * label
+    (one,) = inject_signal(
+        SplineDecorrelator(), score, mass, label, [strength], efficiency=efficiency
+    )
+    assert np.isfinite([one.clean.excess, one.clean.error, one.polluted.error]).all()
+    assert one.clean.error > abs(one.clean.excess)  # nothing tells what to expect in the window
+
+
 @pytest.mark.slow
 def test_signal_that_is_like_background_changes_nothing():
     toy = toys.tagger(20_000, 0, seed=2)

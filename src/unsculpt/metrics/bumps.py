@@ -66,7 +66,9 @@ def fit_sidebands(
         squares: the sum of the squared weights of each bin; as for events of weight one if not
             given.
     """
-    scale = events_per_weight(content, squares)
+    # What is in the window may have weights of its own.
+    beside = None if squares is None else np.where(inside, 0, squares)
+    scale = events_per_weight(np.where(inside, 0, content), beside)
     outside, seen, n = basis[~inside], scale[~inside], np.clip(content[~inside], 0, None)
 
     def spectrum(c: Floats, basis: Floats) -> Floats:

@@ -197,7 +197,7 @@ class _Search:
         passing = flat >= highest_cut(flat, weight, self.efficiency)
         content, _ = self._spectrum(passing, weight)
         # A search has as many events of signal as it has, not as many as were simulated of it.
-        worth = events_per_weight(*self._spectrum(passing & ~signal, weight))
+        worth = events_per_weight(*self._spectrum(~signal, weight))
         edges, inside = self._edges
         basis = polynomials(edges, self._order)
         fit = fit_sidebands(content, inside, basis, np.abs(content) / worth)

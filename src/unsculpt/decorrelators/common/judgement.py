@@ -94,6 +94,9 @@ class CutTest:
             self.cells *= len(np.unique(fold))
             self.fold = np.asarray(fold)
             attributes = {FOLD: self.fold.astype(str), **attributes}
+        # By fold and first attribute, so that every so many are spread over all cells.
+        codes = [np.unique(column, return_inverse=True)[1] for column in attributes.values()]
+        self.order = np.lexsort(codes[::-1])
         self.test = FlatnessTest(attributes, weight)
 
     def __call__(self, passing: Mask, model: Any = None, cut: float = 0.0) -> Judgement:
@@ -107,8 +110,7 @@ class CutTest:
         statistics = self.test(passing, self.cells)
         if statistics.flat or not hasattr(model, "deviations") or model.n_scores_ > 1:
             return Judgement(statistics)
-        # At random: every so many rows might all be in one fold.
-        some = np.random.default_rng(0).permutation(len(passing))[:EVENTS]
+        some = self.order[:: -(-len(self.order) // EVENTS)]
         here = self.protected[some]
         own = {}
         if self.fold is not None and hasattr(model, "models_"):

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from unsculpt.decorrelators.base import Decorrelator
 from unsculpt.decorrelators.chain import models_of
 from unsculpt.decorrelators.common.attributes import ProtectedAttributes
-from unsculpt.decorrelators.common.fold_errors import FoldErrors
 from unsculpt.decorrelators.common.folds import NEW, check_folds, fold_of_each
 from unsculpt.decorrelators.common.outside import STRICTEST_FIRST
+from unsculpt.decorrelators.crossfit.errors import FoldErrors
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
     Columns,
