@@ -19,6 +19,7 @@ from unsculpt.decorrelators.common.attributes import ProtectedAttributes
 from unsculpt.decorrelators.common.folds import NEW, check_folds, fold_of_each
 from unsculpt.decorrelators.common.outside import STRICTEST_FIRST
 from unsculpt.decorrelators.crossfit.errors import FoldErrors
+from unsculpt.decorrelators.crossfit.models import first_of, joined, silent, train
 from unsculpt.graph import Graph, Value
 from unsculpt.inputs import (
     Columns,
@@ -128,13 +129,13 @@ class CrossFit(FoldErrors, Decorrelator):
             if classifier:
                 following = fold == (k + 1) % self.folds
                 learn, others = counted & (fold != k) & ~following, background & following
-                _train(models_of([model])[0], as_array(label, "label")[learn], *events(learn))
+                train(models_of([model])[0], as_array(label, "label")[learn], *events(learn))
             x, attributes, its_weight = events(others)
             model.fit(x, attributes, sample_weight=its_weight)
             models.append(model)
         parts = [part for part in models_of(models) if isinstance(part, Decorrelator)]
         outside = min((part.outside for part in parts), key=STRICTEST_FIRST.index)
-        _joined(models)  # refuses a category that a model has not seen
+        joined(models)  # refuses a category that a model has not seen
         self._keep(models_=models, outside=outside)
         self.__dict__.pop("_silent_models", None)
         return self
@@ -295,16 +296,16 @@ class CrossFit(FoldErrors, Decorrelator):
     @property
     def attributes_(self) -> ProtectedAttributes:  # type: ignore[override]
         """The protected attributes of all events."""
-        return _joined(self.models_)
+        return joined(self.models_)
 
     @cached_property
     def _silent_models(self) -> list[Any]:
         """The models, without a word on what is outside: that is ours to say."""
-        return [_silent(model) for model in self.models_]
+        return [silent(model) for model in self.models_]
 
     @property
     def _first(self) -> Decorrelator:
-        return _first(self.models_[0])
+        return first_of(self.models_[0])
 
     def _check_has(self, method: str) -> None:
         check_is_fitted(self)
@@ -406,27 +407,3 @@ class CrossFit(FoldErrors, Decorrelator):
         self.models_ = unpacked_all(arrays, metadata["models"], "fold")
         self.outside = metadata["outside"]
         self.decorrelator = clone(self.models_[0])
-
-
-def _train(
-    classifier: Any, label: NDArray[Any], features: Any, protected: Columns, weight: Floats
-) -> None:
-    # Text is no trouble to a classifier that does not look at what is protected.
-    looked_at = protected if classifier.penalty is not None else None
-    classifier.fit(features, label, protected=looked_at, sample_weight=weight)
-
-
-def _silent(model: Any) -> Any:
-    twin = copy.copy(model)
-    if isinstance(twin, Decorrelator):
-        twin.outside = None  # type: ignore[assignment]
-    return twin
-
-
-def _first(model: Any) -> Decorrelator:
-    """Return the first decorrelator of a model."""
-    return next(part for part in models_of([model]) if isinstance(part, Decorrelator))
-
-
-def _joined(models: Sequence[Any]) -> ProtectedAttributes:
-    return ProtectedAttributes.joined([_first(model).attributes_ for model in models])
