@@ -82,21 +82,21 @@ def check_strange(kind, seed, sizes):
     assert least >= -1e-7 * max(1, np.abs(rising).max()), f"seed {seed}"
 
 
-def some(kind, few, more, most):
-    """So many where each fit takes long, seconds of networks or several splines; or none."""
-    if trains(kind) or kind in (us.Morphing, us.OddsDecorrelator):
-        return few
-    return most if kind in (us.DDTDecorrelator, us.KNNDecorrelator) else more
+def some(kind, few, many):
+    """So many where a fit takes long, seconds of networks or several splines; or else."""
+    alone = us.DDTDecorrelator, us.KNNDecorrelator, us.SplineDecorrelator
+    return many if kind in alone else few
 
 
 def test_strange_samples(kind):
     sizes = [10, 200] if trains(kind) else range(10, 501)
-    for seed in range(some(kind, few=6, more=10, most=100)):
+    many = 10 if kind is us.SplineDecorrelator else 100
+    for seed in range(some(kind, few=6, many=many)):
         check_strange(kind, seed, sizes)
 
 
 @pytest.mark.slow
 def test_many_strange_samples(kind):
-    sizes = [10, 50, 200, 1000] if trains(kind) else range(10, 1001)
-    for seed in range(1000, 1000 + some(kind, few=24, more=100, most=1000)):
+    sizes = [10, 50, 200, 1000] if trains(kind) else np.geomspace(10, 1000, 100).astype(int)
+    for seed in range(1000, 1000 + some(kind, few=24, many=1000)):
         check_strange(kind, seed, sizes)
